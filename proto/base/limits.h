@@ -1,0 +1,28 @@
+/* Named limits, and what each one stops. Those with a setting are defaults. */
+#ifndef STAGEWIRE_BASE_LIMITS_H
+#define STAGEWIRE_BASE_LIMITS_H
+
+/* The wire; fixed, so that every endpoint of a job agrees. */
+#define LIMIT_BLOCK_BYTES     (512u << 10) /* a block of a tensor, and a chunk: the fastest size measured */
+#define LIMIT_BLOCK_BYTES_MIN (1u << 10)   /* a publisher's own block size: below, headers outweigh data */
+#define LIMIT_BLOCK_BYTES_MAX (2u << 20)   /* above, a chunk would not fit any gRPC client's 4 MiB */
+#define LIMIT_RECEIVE_BYTES   (6u << 20)   /* what the server reads, so that TOO_LARGE can be said */
+#define LIMIT_DECODE_BYTES    (64u << 20)  /* arena of one decoded message: a bomb of empty values */
+#define LIMIT_DECODE_FIELDS   1000000u     /* fields of one message: the same */
+#define LIMIT_ITEM_TENSORS    20000u       /* tensors of one item: a manifest that would not fit a message */
+#define LIMIT_CONSUMER_ID     256u         /* bytes of a consumer's id */
+#define LIMIT_CLOSE_MESSAGE   1024u        /* bytes of a failure's or a closing's message that are kept */
+#define LIMIT_STATUS_BYTES    4096u        /* message and details of an error on the wire */
+#define LIMIT_STAGE_COUNT     65536u       /* stages of an exchange: a word for each is kept */
+
+/* The store; settings of an endpoint. */
+#define LIMIT_KEPT_DIGESTS   64u    /* items of a channel that can be compared after they have gone; fixed */
+#define LIMIT_MEETINGS       1024u  /* of (group, channel), kept for retries; fixed */
+#define LIMIT_WAITERS        16384u /* pulls and words that wait: a flood of pulls for steps that never come */
+#define LIMIT_WATCHERS       256u   /* watches */
+#define LIMIT_CHANNELS       65536u /* channels of a generation: names made up without end */
+#define LIMIT_CONSUMERS      1024u  /* expected consumers of a channel */
+#define LIMIT_LEASES         4096u  /* open Attach streams */
+#define LIMIT_OPEN_PUBLISHES 1024u  /* tensor publishes in progress */
+
+#endif

@@ -1,0 +1,34 @@
+/* Buffers: immutable, reference-counted memory that carries its own release function. Thread-safe. */
+#ifndef STAGEWIRE_BUFFER_H
+#define STAGEWIRE_BUFFER_H
+
+#include <stddef.h>
+
+#include <stagewire/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sw_buffer sw_buffer;
+
+/* Wraps the caller's memory: `release(context)` runs once, on any thread, when the last reference goes. The
+ * caller must not change the bytes until then. RESOURCE_EXHAUSTED without memory; then release does not run.
+ */
+SW_API sw_status sw_buffer_wrap(const void *data, size_t size, void (*release)(void *context), void *context,
+                                sw_buffer **ret_buffer, sw_error *error);
+
+/* Memory of the library to fill: *ret_data is writable until the buffer is published or sent. Not cleared.
+ * RESOURCE_EXHAUSTED without memory. */
+SW_API sw_status sw_buffer_create(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error);
+
+SW_API sw_buffer *sw_buffer_ref(sw_buffer *buffer);
+SW_API void sw_buffer_unref(sw_buffer *buffer); /* takes NULL */
+
+SW_API const void *sw_buffer_data(const sw_buffer *buffer);
+SW_API size_t sw_buffer_size(const sw_buffer *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

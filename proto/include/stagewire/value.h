@@ -1,0 +1,122 @@
+/* Values: what a training script puts in a metric dict.
+ *
+ * A value is a plain tree that its owner may build on the stack; the library only reads it. What the library
+ * hands out is a tree of the same form in memory that one handle owns (sw_metrics, sw_object). Doubles keep
+ * their bits, NaN payloads and signed zero included; dicts keep the order of their keys.
+ *
+ *     const sw_value loss = sw_dict((sw_entry[]){{sw_text_of("loss"), sw_number(0.25)}}, 1);
+ */
+#ifndef STAGEWIRE_VALUE_H
+#define STAGEWIRE_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <stagewire/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SW_VALUE_DEPTH_MAX 16 /* lists, tuples, dicts and extensions within each other */
+#define SW_MESSAGE_MAX     ((4u << 20) - (4u << 10)) /* bytes of a payload, encoded */
+
+/* Bytes with a length; as text they are UTF-8 and may hold NUL. Not NUL-terminated unless said so. */
+typedef struct sw_bytes {
+    const char *data;
+    size_t size;
+} sw_bytes;
+
+typedef enum sw_value_kind {
+    SW_VALUE_NULL,
+    SW_VALUE_BOOL,
+    SW_VALUE_INTEGER,
+    SW_VALUE_NUMBER,
+    SW_VALUE_TEXT,
+    SW_VALUE_BLOB,
+    SW_VALUE_TENSOR,
+    SW_VALUE_LIST,
+    SW_VALUE_TUPLE,
+    SW_VALUE_DICT,
+    SW_VALUE_EXTENSION,
+} sw_value_kind;
+
+typedef struct sw_value sw_value;
+typedef struct sw_entry sw_entry;
+
+struct sw_value {
+    sw_value_kind kind;
+    union {
+        bool boolean;
+        int64_t integer;
+        double number;
+        sw_bytes bytes; /* TEXT and BLOB */
+        sw_tensor_view tensor;
+        struct {
+            const sw_value *items;
+            size_t count;
+        } list; /* LIST and TUPLE */
+        struct {
+            const sw_entry *entries; /* in order; a key twice is MALFORMED */
+            size_t count;
+        } dict;
+        struct {
+            sw_bytes type; /* "py.int", "py.set", "torch.dtype" … */
+            const sw_value *value;
+        } extension; /* a value of a language's own type, as plain data */
+    };
+};
+
+struct sw_entry {
+    sw_bytes key;
+    sw_value value;
+};
+
+/* A payload of metrics is a dict, or a list of dicts (one a microbatch): `[]`, `{}` and `[{}]` are three
+ * things. */
+
+static inline sw_bytes sw_text_of(const char *string) {
+    sw_bytes bytes = {string, strlen(string)};
+    return bytes;
+}
+
+#ifndef __cplusplus
+static inline sw_value sw_null(void) {
+    return (sw_value){.kind = SW_VALUE_NULL};
+}
+static inline sw_value sw_boolean(bool value) {
+    return (sw_value){.kind = SW_VALUE_BOOL, .boolean = value};
+}
+static inline sw_value sw_integer(int64_t value) {
+    return (sw_value){.kind = SW_VALUE_INTEGER, .integer = value};
+}
+static inline sw_value sw_number(double value) {
+    return (sw_value){.kind = SW_VALUE_NUMBER, .number = value};
+}
+static inline sw_value sw_text(const char *string) {
+    return (sw_value){.kind = SW_VALUE_TEXT, .bytes = sw_text_of(string)};
+}
+static inline sw_value sw_dict(const sw_entry *entries, size_t count) {
+    return (sw_value){.kind = SW_VALUE_DICT, .dict = {entries, count}};
+}
+static inline sw_value sw_list(const sw_value *items, size_t count) {
+    return (sw_value){.kind = SW_VALUE_LIST, .list = {items, count}};
+}
+#endif
+
+/* The value under a key, or NULL; `dict` may be any value. */
+static inline const sw_value *sw_dict_get(const sw_value *dict, const char *key) {
+    size_t size = strlen(key);
+    for (size_t i = 0; dict->kind == SW_VALUE_DICT && i < dict->dict.count; i++) {
+        const sw_entry *entry = &dict->dict.entries[i];
+        if (entry->key.size == size && memcmp(entry->key.data, key, size) == 0) return &entry->value;
+    }
+    return NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+/* TensorChunk by hand: the header is written here, the payload follows it by reference on the wire.
+ *
+ *   StreamTensorsResponse / PublishTensorsRequest { chunk = 2 }
+ *   +----+---------+----+--------+----+-------+----+----------+----+--------+=========+
+ *   | 12 | length  | 08 | tensor | 10 | block | 19 | xxh3: 8  | 22 | length | payload |
+ *   +----+---------+----+--------+----+-------+----+----------+----+--------+=========+
+ *   fields in order; tensor and block are left out where 0, as any protobuf does it
+ */
+#ifndef STAGEWIRE_WIRE_CHUNK_H
+#define STAGEWIRE_WIRE_CHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stagewire/status.h>
+
+#define CHUNK_HEADER_MAX 48
+
+struct chunk_header {
+    uint32_t tensor;
+    uint64_t block;
+    uint64_t xxh3; /* 0: the publisher left it out */
+    uint64_t size; /* of the payload */
+};
+
+/* Returns the bytes written to `out` (at most CHUNK_HEADER_MAX). */
+size_t chunk_encode_header(const struct chunk_header *header, uint8_t *out);
+
+/* Takes a message apart that may be cut into pieces anywhere, by any protobuf writer (fields in any order,
+ * unknown ones skipped), without making it contiguous. Feed it the pieces; it calls back with what it finds.
+ */
+enum chunk_part { CHUNK_OTHER /* a manifest or something else: decode the whole message */, CHUNK_CHUNK };
+
+struct chunk_piece {
+    const uint8_t *data;
+    size_t size;
+};
+
+struct chunk_view {
+    struct chunk_header header;
+    /* where the payload lies in the message: its bytes are those from `offset` on, header.size of them */
+    uint64_t payload_offset;
+};
+
+/* MALFORMED (path "chunk…") if the pieces do not add up to one message. *ret_part says what it holds;
+ * `ret_view` is written for CHUNK_CHUNK only. */
+sw_status chunk_parse(const struct chunk_piece *pieces, size_t count, enum chunk_part *ret_part,
+                      struct chunk_view *ret_view, sw_error *error);
+
+/* Copies the payload from the pieces to `out` (view.header.size bytes). */
+void chunk_copy_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
+                        void *out);
+
+/* The payload as consecutive pieces, for those who hash without copying: calls back for each. */
+void chunk_each_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
+                        void (*take)(void *context, const uint8_t *data, size_t size), void *context);
+
+#endif

@@ -1,0 +1,251 @@
+/* Pulling from an endpoint, and publishing to one that stands beside the trainer.
+ *
+ * A client is one connection to one endpoint and one thread that drives it. All functions may be called from
+ * any thread; a `sw_call` or `sw_watch` is used by one thread at a time, but for sw_call_cancel. Every
+ * blocking call has a deadline. What can be answered is in the README's table and stagewire/status.h: no pull
+ * hangs, and none gets a made-up value.
+ *
+ * The client retries UNAVAILABLE (without a reason of stagewire's, or with SHUTTING_DOWN) with backoff and
+ * jitter until the deadline. An endpoint that was reached once and is gone for longer than endpoint_grace_ms:
+ * UNAVAILABLE / ENDPOINT_LOST. After fork() the child must not use it: every call then answers
+ * FAILED_PRECONDITION. */
+#ifndef STAGEWIRE_CLIENT_H
+#define STAGEWIRE_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <stagewire/export.h>
+#include <stagewire/publisher.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sw_client sw_client;
+
+#define SW_TIMEOUT_DEFAULT_MS 600000
+
+typedef struct sw_client_options {
+    const char *run_id;        /* goes into addresses that name none; NULL: whatever run */
+    const char *consumer_id;   /* who pulls; NULL: an observer, which nothing waits for */
+    int64_t timeout_ms;        /* of calls that say 0; SW_TIMEOUT_DEFAULT_MS */
+    int64_t endpoint_grace_ms; /* 30,000 */
+} sw_client_options;
+
+SW_API void sw_client_options_init(sw_client_options *options);
+
+/* `endpoint` is "HOST:PORT" or "unix:PATH". Connects in the background: a wrong name shows with the first
+ * call. `options` may be NULL. INVALID_ARGUMENT for an endpoint that is neither. */
+SW_API sw_status sw_client_open(const char *endpoint, const sw_client_options *options,
+                                sw_client **ret_client, sw_error *error);
+/* Cancels what is still open and frees. Calls, watches, leases and results must have been destroyed. Takes
+ * NULL. */
+SW_API void sw_client_close(sw_client *client);
+
+/* ---- what to pull ---- */
+
+typedef struct sw_pull {
+    sw_address address;
+    bool latest;        /* the newest held; step and call are ignored */
+    bool no_wait;       /* NOT_YET at once instead of waiting */
+    int64_t timeout_ms; /* 0: the client's */
+    /* With a consumer id, what arrived whole is released with the next pull of the channel; `keep` leaves
+     * that to sw_client_release. */
+    bool keep;
+} sw_pull;
+
+/* ---- metrics ---- */
+
+/* What arrived: immutable; one handle owns it all. */
+typedef struct sw_metrics sw_metrics;
+SW_API const sw_address *sw_metrics_address(const sw_metrics *metrics); /* resolved */
+SW_API const sw_value *sw_metrics_value(const sw_metrics *metrics);     /* a dict or a list of dicts */
+SW_API int64_t sw_metrics_published_unix_ns(const sw_metrics *metrics);
+SW_API void sw_metrics_destroy(sw_metrics *metrics); /* takes NULL */
+
+SW_API sw_status sw_client_get_metrics(sw_client *client, const sw_pull *pull, sw_metrics **ret_metrics,
+                                       sw_error *error);
+
+/* ---- tensors ---- */
+
+/* A tensor to pull: by name, into the caller's memory where `into` is set. */
+typedef struct sw_tensor_request {
+    const char *name;
+    void *into;       /* NULL: the library allocates */
+    size_t into_size; /* bytes; must equal the tensor's, else INVALID_ARGUMENT says how it differs, and
+                         nothing is written */
+} sw_tensor_request;
+
+/* A set of tensors that arrived whole, every block checked. Views live as long as it. */
+typedef struct sw_tensors sw_tensors;
+SW_API const sw_address *sw_tensors_address(const sw_tensors *tensors);
+SW_API uint32_t sw_tensors_count(const sw_tensors *tensors);
+SW_API const char *sw_tensors_name(const sw_tensors *tensors, uint32_t index);
+SW_API const sw_tensor_view *sw_tensors_view(const sw_tensors *tensors,
+                                             uint32_t index); /* .data NULL for manifest only */
+SW_API const sw_tensor_view *sw_tensors_find(const sw_tensors *tensors, const char *name); /* or NULL */
+SW_API int64_t sw_tensors_published_unix_ns(const sw_tensors *tensors);
+SW_API void
+sw_tensors_destroy(sw_tensors *tensors); /* takes NULL; memory of `into` is the caller's and stays */
+
+/* `requests` NULL with count 0: every tensor, allocated. A pull that breaks goes on with the blocks it lacks;
+ * one that fails may have written part of `into`. CHECKSUM where the bytes are not what was published. */
+SW_API sw_status sw_client_get_tensors(sw_client *client, const sw_pull *pull,
+                                       const sw_tensor_request *requests, uint32_t count,
+                                       sw_tensors **ret_tensors, sw_error *error);
+/* Names, types and shapes, without bytes. */
+SW_API sw_status sw_client_get_manifest(sw_client *client, const sw_pull *pull, sw_tensors **ret_tensors,
+                                        sw_error *error);
+
+/* ---- objects ---- */
+
+typedef struct sw_exchange {
+    sw_address address; /* has_stage: the stage that speaks */
+    uint32_t stage_count;
+    const sw_value *value; /* NULL: "not mine"; a null is a value */
+    bool no_wait;
+    int64_t timeout_ms;
+} sw_exchange;
+
+typedef struct sw_object sw_object;
+SW_API uint32_t sw_object_owner_count(const sw_object *object);
+SW_API uint32_t sw_object_owner(const sw_object *object, uint32_t index); /* ascending */
+SW_API const sw_value *sw_object_value(const sw_object *object);          /* NULL unless there is one owner */
+SW_API void sw_object_destroy(sw_object *object);                         /* takes NULL */
+
+/* A meeting of all stages of a group at the last stage's endpoint. */
+SW_API sw_status sw_client_exchange(sw_client *client, const sw_exchange *exchange, sw_object **ret_object,
+                                    sw_error *error);
+
+/* ---- release, info ---- */
+
+/* This client's consumer no longer needs any step below `release_below`. */
+SW_API sw_status sw_client_release(sw_client *client, const sw_address *address, sw_item_kind kind,
+                                   uint64_t release_below, int64_t timeout_ms, sw_error *error);
+
+typedef struct sw_channel_info {
+    sw_address oldest, latest; /* always name stage, group and channel */
+    bool has_items;
+    sw_item_kind kind;
+    uint64_t items;
+    uint64_t held_bytes;
+    const char *const *consumers;
+    const uint64_t *released_below; /* one a consumer */
+    uint32_t consumer_count;
+    bool is_closed;
+    sw_close_reason closed_reason;
+    const char *closed_message;
+} sw_channel_info;
+
+typedef struct sw_lease_info {
+    uint32_t stage, group, stage_count;
+    bool lost;
+} sw_lease_info;
+
+typedef struct sw_info {
+    const char *run_id;
+    uint64_t generation;
+    const char *version;
+    const char *const *features;
+    uint32_t feature_count;
+    const sw_lease_info *leases;
+    uint32_t lease_count;
+    const sw_channel_info *channels;
+    uint32_t channel_count;
+    uint64_t incarnation;
+    uint64_t held_bytes, store_bytes;
+    uint64_t metrics_held_bytes, metrics_bytes, pinned_bytes;
+    uint64_t open_calls, waiting, watches, streams, open_publishes;
+} sw_info;
+
+/* All pages, in one. Free with sw_info_destroy (takes NULL). */
+SW_API sw_status sw_client_info(sw_client *client, int64_t timeout_ms, sw_info **ret_info, sw_error *error);
+SW_API void sw_info_destroy(sw_info *info);
+
+/* ---- the same without blocking ---- */
+
+/* A call under way: start it, wait for its descriptor, finish it. */
+typedef struct sw_call sw_call;
+
+SW_API sw_status sw_client_start_metrics(sw_client *client, const sw_pull *pull, sw_call **ret_call,
+                                         sw_error *error);
+/* `into` memory must stay valid until the call is finished or destroyed. */
+SW_API sw_status sw_client_start_tensors(sw_client *client, const sw_pull *pull,
+                                         const sw_tensor_request *requests, uint32_t count,
+                                         sw_call **ret_call, sw_error *error);
+SW_API sw_status sw_client_start_exchange(sw_client *client, const sw_exchange *exchange, sw_call **ret_call,
+                                          sw_error *error);
+
+/* Readable once the call is over; owned by the call. For poll, epoll, asyncio. */
+SW_API int sw_call_fd(const sw_call *call);
+SW_API bool sw_call_done(const sw_call *call);
+/* Ends it soon, with CANCELLED. Any thread; harmless if it is over. */
+SW_API void sw_call_cancel(sw_call *call);
+/* Waits for the end if need be and hands out the result, once. The wrong kind: INVALID_ARGUMENT. */
+SW_API sw_status sw_call_finish_metrics(sw_call *call, sw_metrics **ret_metrics, sw_error *error);
+SW_API sw_status sw_call_finish_tensors(sw_call *call, sw_tensors **ret_tensors, sw_error *error);
+SW_API sw_status sw_call_finish_object(sw_call *call, sw_object **ret_object, sw_error *error);
+/* Cancels it if it is under way, and waits until nothing writes to `into` any more. Takes NULL. */
+SW_API void sw_call_destroy(sw_call *call);
+
+/* ---- watching ---- */
+
+typedef struct sw_watch sw_watch;
+
+typedef struct sw_watch_filter {
+    const char *channel; /* NULL: every channel; a trailing * matches the rest */
+    bool has_stage, has_group;
+    uint32_t stage, group;
+} sw_watch_filter;
+
+typedef enum sw_watch_start {
+    SW_WATCH_NEW = 1,
+    SW_WATCH_OLDEST_HELD = 2,
+    SW_WATCH_POSITIONS = 3,
+} sw_watch_start;
+
+typedef enum sw_watch_event_type {
+    SW_EVENT_PUBLISHED = 1,
+    SW_EVENT_FAILED,     /* address, message */
+    SW_EVENT_GAP,        /* address: the first missing; next: the next held, if has_next */
+    SW_EVENT_CLOSED,     /* address, reason, message */
+    SW_EVENT_GENERATION, /* generation */
+} sw_watch_event_type;
+
+typedef struct sw_watch_event {
+    sw_watch_event_type type;
+    sw_address address;
+    const sw_value *metrics; /* PUBLISHED */
+    int64_t published_unix_ns;
+    const char *message;
+    bool has_next;
+    sw_address next;
+    sw_close_reason reason;
+    uint64_t generation;
+} sw_watch_event;
+
+/* Follows metrics until it is closed: across reconnects (it goes on where it was, without repeating) and
+ * generations. Returns once the watch stands. `positions`: the next item wanted, a channel each, for
+ * SW_WATCH_POSITIONS. */
+SW_API sw_status sw_client_watch(sw_client *client, const sw_watch_filter *filters, uint32_t filter_count,
+                                 sw_watch_start start, const sw_address *positions, uint32_t position_count,
+                                 int64_t timeout_ms, sw_watch **ret_watch, sw_error *error);
+/* The next event; it lives until the next call for this watch. DEADLINE_EXCEEDED (reason none) if none came
+ * in time; timeout_ms 0: at once. Any other error ends the watch. */
+SW_API sw_status sw_watch_next(sw_watch *watch, int64_t timeout_ms, sw_watch_event *ret_event,
+                               sw_error *error);
+SW_API int sw_watch_fd(const sw_watch *watch); /* readable when sw_watch_next will not block */
+SW_API void sw_watch_close(sw_watch *watch);   /* takes NULL */
+
+/* ---- publishing over RPC ---- */
+
+/* Publishes to this client's endpoint, which must serve PublisherService to it (a Unix socket, or loopback
+ * where that was allowed). Lives as long as the client. Leases re-attach by themselves when the connection
+ * was cut. */
+SW_API sw_publisher *sw_client_publisher(sw_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

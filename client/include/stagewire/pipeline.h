@@ -1,0 +1,99 @@
+/* The four operations that trainers know from NeMo RL's pipeline_parallel module, by name and deadline
+ * instead of a collective.
+ *
+ * A pipeline is one rank's view of one (data, tensor, context)-parallel group: stage `stage` of
+ * `stage_count`. The last stage publishes at its own endpoint (in the process, or a sidecar) and goes on; the
+ * others pull from it. All its functions are called from one thread at a time. The timeout of an operation is
+ * `timeout_ms`; then DEADLINE_EXCEEDED names stage, address and what was there instead. */
+#ifndef STAGEWIRE_PIPELINE_H
+#define STAGEWIRE_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <stagewire/client.h>
+#include <stagewire/export.h>
+#include <stagewire/publisher.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sw_pipeline sw_pipeline;
+
+typedef struct sw_pipeline_options {
+    const char *run_id;
+    uint64_t generation; /* from 1: the launcher's restart count plus one */
+    uint32_t group;
+    uint32_t stage, stage_count;
+    /* The last stage: where it publishes (required). With one stage: optional; set, metrics are still
+     * published for those who watch. */
+    sw_publisher *publisher;
+    /* Every stage of several: the last stage's endpoint, as a client of it names it. */
+    const char *last_stage_endpoint;
+    int64_t timeout_ms;        /* 600,000 */
+    int64_t endpoint_grace_ms; /* 30,000 */
+    uint32_t max_lag_steps;    /* of the other stages as consumers: 64 */
+} sw_pipeline_options;
+
+SW_API void sw_pipeline_options_init(sw_pipeline_options *options);
+
+/* Attaches (stage, group) at the own and at the last stage's endpoint and waits until they are reached,
+ * within timeout_ms. */
+SW_API sw_status sw_pipeline_open(const sw_pipeline_options *options, sw_pipeline **ret_pipeline,
+                                  sw_error *error);
+/* Releases everything that was pulled, ends the leases. Takes NULL. */
+SW_API void sw_pipeline_close(sw_pipeline *pipeline);
+
+/* Names the step and starts its calls at 0; operations until sw_pipeline_step_end use this channel. Without
+ * it, calls are counted since sw_pipeline_open, in channels "metrics", "tensors", "objects". Steps grow
+ * strictly within a channel. */
+SW_API sw_status sw_pipeline_step_begin(sw_pipeline *pipeline, uint64_t step, const char *channel,
+                                        sw_error *error);
+/* The end: OUT_OF_STEP for a rank whose calls differ in number from the last stage's. With `failure` set the
+ * step failed here: on the last stage what the others still wait for in that step is published as a failure
+ * with this message, and the call returns SW_OK. */
+SW_API sw_status sw_pipeline_step_end(sw_pipeline *pipeline, const char *failure, sw_error *error);
+
+/* broadcast_obj_from_pp_rank: `value` NULL means "not mine". Exactly one stage has it, and all get it.
+ * INVALID_ARGUMENT "Object must exist on at least one PP rank" or "Object present on multiple PP ranks: [0,
+ * 2]", on every rank. */
+SW_API sw_status sw_pipeline_broadcast_obj_from_pp_rank(sw_pipeline *pipeline, const sw_value *value,
+                                                        sw_object **ret_object, sw_error *error);
+
+/* _materialize_loss_metrics_for_object_broadcast: a copy in which a tensor with one element is the scalar of
+ * its own kind (integer types an integer, BOOL a bool, floating types a number); any other value stays as it
+ * is. Only the dict's own values are looked at. U64 beyond int64 is an Extension "py.int". Complex scalars
+ * stay tensors. The copy borrows from `metrics`; free it with sw_materialized_destroy. */
+typedef struct sw_materialized sw_materialized;
+SW_API sw_status sw_pipeline_materialize_loss_metrics_for_object_broadcast(const sw_value *metrics,
+                                                                           sw_materialized **ret_copy,
+                                                                           sw_error *error);
+SW_API const sw_value *sw_materialized_value(const sw_materialized *copy);
+SW_API void sw_materialized_destroy(sw_materialized *copy); /* takes NULL */
+
+/* broadcast_loss_metrics_from_last_stage: the last stage passes a dict or a list of dicts, the others' is
+ * ignored. Each gets the payload in the same shape. NULL on the last stage: INVALID_ARGUMENT "Last PP stage
+ * must provide loss metrics.", which the others get as STEP_FAILED at once. */
+SW_API sw_status sw_pipeline_broadcast_loss_metrics_from_last_stage(sw_pipeline *pipeline,
+                                                                    const sw_value *metrics,
+                                                                    sw_metrics **ret_metrics,
+                                                                    sw_error *error);
+
+/* broadcast_tensors_from_last_stage: the last stage passes every tensor (`tensors`, with bytes), the others
+ * name them (`requests`, with memory to fill or none). A tensor without bytes on the last stage:
+ * INVALID_ARGUMENT "Last PP stage must provide tensor 'NAME' for broadcast.", which the others get as
+ * STEP_FAILED. On the last stage *ret_tensors is NULL: it has its own. */
+SW_API sw_status sw_pipeline_broadcast_tensors_from_last_stage(sw_pipeline *pipeline,
+                                                               const sw_named_tensor *tensors,
+                                                               const sw_tensor_request *requests,
+                                                               uint32_t count, sw_tensors **ret_tensors,
+                                                               sw_error *error);
+
+/* The generation that the lease stands in. */
+SW_API uint64_t sw_pipeline_generation(const sw_pipeline *pipeline);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

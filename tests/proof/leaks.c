@@ -1,0 +1,13 @@
+/* Leaks on purpose: tests/run fails unless AddressSanitizer reports it although
+ * Criterion ends with status 0. */
+#include "tests/support/test.h"
+
+#include <stdlib.h>
+
+static char *volatile held;
+
+Test(leaks, on_purpose) {
+    held = malloc(16);
+    cr_assert_not_null(held);
+    held = NULL;
+}

@@ -1,0 +1,47 @@
+#include "proto/transport/channel_args.h"
+
+#include <assert.h>
+#include <limits.h>
+
+#include <grpc/compression.h>
+
+#include "proto/base/limits.h"
+
+/* A peer that vanished without a word is noticed after the sum of the two. */
+#define KEEPALIVE_TIME_MS    10000
+#define KEEPALIVE_TIMEOUT_MS 5000
+
+/* Pings that come faster than this, with nothing sent between them, are a flood. */
+#define PING_INTERVAL_MIN_MS 1000
+
+void channel_args_add(struct channel_args *args, const char *key, int value) {
+    assert(args->list.num_args < CHANNEL_ARGS_MAX);
+    args->list.args = args->args;
+    args->args[args->list.num_args++] =
+        (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)key, .value.integer = value};
+}
+
+static void add_common(struct channel_args *args) {
+    args->list.num_args = 0;
+    channel_args_add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, LIMIT_RECEIVE_BYTES);
+    channel_args_add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1);
+    channel_args_add(args, GRPC_ARG_HTTP2_BDP_PROBE, 1);
+    channel_args_add(args, GRPC_ARG_TCP_TX_ZEROCOPY_ENABLED, 0);
+    channel_args_add(args, GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_TIME_MS);
+    channel_args_add(args, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS);
+    channel_args_add(args, GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    channel_args_add(args, GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    /* What is compressed may unfold to anything: nobody is offered to send it. */
+    channel_args_add(args, GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
+}
+
+void channel_args_server(struct channel_args *ret) {
+    add_common(ret);
+    channel_args_add(ret, GRPC_ARG_ALLOW_REUSEPORT, 0);
+    channel_args_add(ret, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, PING_INTERVAL_MIN_MS);
+}
+
+void channel_args_client(struct channel_args *ret) {
+    add_common(ret);
+    channel_args_add(ret, GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+}

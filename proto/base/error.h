@@ -18,6 +18,9 @@ sw_status error_set(struct sw_error *error, sw_reason reason, const char *format
 sw_status error_set_code(struct sw_error *error, sw_status code, sw_reason reason, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* RESOURCE_EXHAUSTED / LIMIT with `limit` "memory". */
+sw_status error_no_memory(struct sw_error *error);
+
 /* Puts words in front of the message: for a caller who knows the address. */
 void error_prefix(struct sw_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,0 +1,89 @@
+#include <stagewire/buffer.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "proto/base/error.h"
+
+/* Above this, bytes lie on pages of their own, so that they can be handed to a kernel or a device. */
+#define PAGED_FROM (64u << 10)
+#define PAGE_BYTES 4096u
+/* Above this, huge pages: the first touch of 4 KiB pages would cost more than copying what goes there. */
+#define HUGE_FROM  (16u << 20)
+#define HUGE_BYTES (2u << 20)
+
+struct sw_buffer {
+    _Atomic size_t references;
+    const void *data;
+    size_t size;
+    void (*release)(void *context);
+    void *context;
+    _Alignas(64) unsigned char inlined[];
+};
+
+static sw_buffer *make(size_t inlined, const void *data, size_t size, void (*release)(void *),
+                       void *context) {
+    if (inlined > SIZE_MAX - sizeof(sw_buffer) - _Alignof(sw_buffer)) return NULL;
+    size_t bytes = (sizeof(sw_buffer) + inlined + _Alignof(sw_buffer) - 1) & ~(_Alignof(sw_buffer) - 1);
+    sw_buffer *buffer = aligned_alloc(_Alignof(sw_buffer), bytes);
+    if (!buffer) return NULL;
+    atomic_init(&buffer->references, 1);
+    buffer->data = data ? data : buffer->inlined;
+    buffer->size = size;
+    buffer->release = release;
+    buffer->context = context;
+    return buffer;
+}
+
+sw_status sw_buffer_wrap(const void *data, size_t size, void (*release)(void *context), void *context,
+                         sw_buffer **ret_buffer, sw_error *error) {
+    sw_buffer *buffer = make(0, data, size, release, context);
+    if (!buffer) return error_no_memory(error);
+    *ret_buffer = buffer;
+    return SW_OK;
+}
+
+static void *get_pages(size_t size) {
+    if (size > SIZE_MAX - HUGE_BYTES) return NULL;
+    size_t align = size >= HUGE_FROM ? HUGE_BYTES : PAGE_BYTES;
+    void *pages;
+    if (posix_memalign(&pages, align, size) != 0) return NULL;
+    /* Only a hint, and only for whole huge pages, so that nothing is spent beyond the end. */
+    if (align == HUGE_BYTES) madvise(pages, size & ~(size_t)(HUGE_BYTES - 1), MADV_HUGEPAGE);
+    return pages;
+}
+
+sw_status sw_buffer_create(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error) {
+    bool paged = size >= PAGED_FROM;
+    void *pages = paged ? get_pages(size) : NULL;
+    if (paged && !pages) return error_no_memory(error);
+    sw_buffer *buffer = make(paged ? 0 : size, pages, size, paged ? free : NULL, pages);
+    if (!buffer) {
+        free(pages);
+        return error_no_memory(error);
+    }
+    *ret_buffer = buffer;
+    *ret_data = paged ? pages : buffer->inlined;
+    return SW_OK;
+}
+
+sw_buffer *sw_buffer_ref(sw_buffer *buffer) {
+    atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+    return buffer;
+}
+
+void sw_buffer_unref(sw_buffer *buffer) {
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+    if (buffer->release) buffer->release(buffer->context);
+    free(buffer);
+}
+
+const void *sw_buffer_data(const sw_buffer *buffer) {
+    return buffer->data;
+}
+
+size_t sw_buffer_size(const sw_buffer *buffer) {
+    return buffer->size;
+}

@@ -1,0 +1,52 @@
+#include <stagewire/status.h>
+
+#include <string.h>
+
+const char *sw_status_name(sw_status status) {
+    switch (status) {
+#define STATUS_NAME(name, number)                                                                            \
+    case SW_##name:                                                                                          \
+        return #name;
+        SW_STATUS_MAP(STATUS_NAME)
+#undef STATUS_NAME
+    }
+    return "UNKNOWN";
+}
+
+struct reason_row {
+    const char *name;
+    sw_status status;
+    const char *meaning;
+};
+
+static const struct reason_row reasons[SW_REASON_COUNT] = {{"", SW_UNKNOWN, "no reason of stagewire's"},
+#define REASON_ROW(name, code, meaning) {#name, SW_##code, meaning},
+                                                           SW_REASON_MAP(REASON_ROW)
+#undef REASON_ROW
+};
+
+static const struct reason_row *row_of(sw_reason reason) {
+    return (unsigned)reason < SW_REASON_COUNT ? &reasons[reason] : NULL;
+}
+
+const char *sw_reason_name(sw_reason reason) {
+    const struct reason_row *row = row_of(reason);
+    return row ? row->name : "UNKNOWN";
+}
+
+sw_reason sw_reason_from_name(const char *name) {
+    for (int i = 1; name && i < SW_REASON_COUNT; i++) {
+        if (strcmp(reasons[i].name, name) == 0) return (sw_reason)i;
+    }
+    return SW_REASON_NONE;
+}
+
+sw_status sw_reason_status(sw_reason reason) {
+    const struct reason_row *row = row_of(reason);
+    return row ? row->status : SW_UNKNOWN;
+}
+
+const char *sw_reason_meaning(sw_reason reason) {
+    const struct reason_row *row = row_of(reason);
+    return row ? row->meaning : "a reason that this version does not know";
+}

@@ -33,10 +33,10 @@ static inline void list_remove(struct list *node) {
     node->next = node->previous = NULL;
 }
 
-#define list_each(node, list) for (struct list *node = (list)->next; node != (list); node = node->next)
+#define list_each(node, head) for (struct list *node = (head)->next; node != (head); node = node->next)
 /* The body may remove `node`, and nothing else of the list. */
-#define list_each_safe(node, list)                                                                           \
-    for (struct list *node = (list)->next, *node##_next = node->next; node != (list);                        \
+#define list_each_safe(node, head)                                                                           \
+    for (struct list *node = (head)->next, *node##_next = node->next; node != (head);                        \
          node = node##_next, node##_next = node->next)
 
 #endif

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""What the README shows is what the tests build and run."""
+import os
+import re
+import subprocess
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path)) as f:
+        return f.read()
+
+
+class Readme(unittest.TestCase):
+    def test_its_example_is_the_program_and_has_under_40_lines(self):
+        shown = re.search(r"```c\n(.*?)```", read("README.md"), re.S).group(1)
+        self.assertEqual(shown, read("client", "examples", "publish_and_pull.c"))
+        self.assertLess(len(shown.splitlines()), 40)
+
+    def test_its_example_prints_the_loss_that_was_published(self):
+        program = os.path.join(os.environ["STAGEWIRE_EXAMPLES"], "publish_and_pull")
+        out = subprocess.run([program], capture_output=True, text=True, timeout=30)
+        self.assertEqual((out.stdout, out.stderr, out.returncode), ("loss at step 7: 0.25\n", "", 0))
+
+    def test_its_table_has_every_reason_of_a_pull_with_the_code_that_the_library_gives(self):
+        codes = dict(re.findall(r"X\((\w+), (\w+), \"", read("proto", "include", "stagewire", "status.h")))
+        rows = re.findall(r"\| `(\w+)` \| `(\w+)` \|", read("README.md"))
+        for code, reason in rows:
+            expected = {codes[reason], "NOT_FOUND"} if reason == "NOT_YET" else {codes[reason]}
+            self.assertIn(code, expected, reason)
+        pulls = set(codes) - {"TOO_LARGE", "STALE_GENERATION", "NOT_ATTACHED", "STEP_WENT_BACK", "CHANNEL_CLOSED", "POLICY_CONFLICT",
+                              "CONFLICT", "PUBLISH_IN_PROGRESS", "STORE_FULL", "OUT_OF_STEP"}
+        self.assertEqual({reason for _, reason in rows}, pulls)
+
+    def test_every_path_it_links_to_exists(self):
+        for path in re.findall(r"\]\(([^)]+)\)", read("README.md")):
+            self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
+
+
+if __name__ == "__main__":
+    unittest.main()

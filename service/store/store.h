@@ -22,9 +22,9 @@
 #include "proto/base/allocator.h"
 #include "proto/base/clock.h"
 #include "proto/base/digest.h"
-#include "proto/base/heap.h"
 #include "proto/base/list.h"
 #include "proto/wire/messages.h"
+#include "service/store/queue.h"
 
 struct store;
 
@@ -33,8 +33,9 @@ struct store_options {
     uint64_t generation; /* 0: it begins with the first Attach or publish */
     uint32_t stage;      /* the endpoint's own */
     uint32_t keep_steps, keep_tensor_steps;
-    uint32_t max_lag_steps; /* 0: no limit */
-    uint64_t store_bytes, metrics_bytes, pinned_bytes;
+    uint32_t max_lag_steps;              /* 0: no limit */
+    uint64_t store_bytes, metrics_bytes; /* of tensors; of metrics and objects */
+    uint64_t pinned_bytes;               /* 0: as store_bytes */
     int64_t publisher_grace_ms, drain_grace_ms, max_wait_ms, pin_ms;
     uint32_t max_waiters, max_watches, max_channels, max_consumers, max_leases, max_publishes;
 };
@@ -45,7 +46,7 @@ struct store_options store_options_default(void);
 struct store_world {
     const struct clock *clock;
     const struct allocator *allocator;
-    uint64_t (*random)(void *context); /* pins: unguessable, never 0 is not required */
+    uint64_t (*random)(void *context); /* pins: not to be guessed */
     void *random_context;
 };
 
@@ -97,7 +98,9 @@ struct store_publish {
     /* private */
     struct list link;
     struct store_channel *channel;
-    uint64_t generation, step, size;
+    struct item *item;    /* made at the manifest, so that nothing can fail at the end; NULL where `known` */
+    struct digest digest; /* of what stands there, where `known` */
+    uint64_t step;
     uint32_t call;
 };
 /* `size` is the sum of byte_length; `manifest_fits` false says TOO_LARGE in its turn (the manifest, encoded
@@ -127,11 +130,10 @@ struct store_pull {
     const struct store_item *item; /* SW_OK: a reference; for TENSORS a stream has begun */
 
     /* private */
-    struct list link;
-    struct heap_node timer;
+    struct list link; /* where the latest is wanted; else place */
+    struct queue_node place, timer;
     uint64_t generation;
     uint32_t stage;
-    struct store_channel *channel;
     struct store_waiting *waiting;
 };
 /* True: answered at once (see the answer's fields). False: it waits. The consumer's release is applied first,
@@ -154,28 +156,28 @@ struct store_word {
     sw_status status;
     sw_error error;
     sw_address address;     /* resolved; channel is the request's */
-    const uint32_t *owners; /* in the meeting's memory: copy or encode before the next call to the store */
+    const uint32_t *owners; /* in the store's memory, until store_word_finish */
     uint32_t owner_count;
-    sw_buffer *value; /* a reference; NULL unless there is one owner */
+    sw_buffer *value; /* a reference, which the caller unrefs; NULL unless there is one owner */
 
     /* private */
     struct list link;
-    struct heap_node timer;
+    struct queue_node timer;
     struct store_meeting *meeting;
 };
-/* As store_pull_start. An answer that comes later has `owners` allocated by the store: give it back with
- * store_word_finish in any case. */
+/* As store_pull_start. The word itself stays when its wait ends or is cancelled. */
 bool store_word_start(struct store *store, struct store_word *word);
-void store_word_cancel(struct store *store, struct store_word *word);
+void store_word_cancel(struct store *store, struct store_word *word); /* fine if it does not wait */
+/* Gives `owners` back; in any case, once the answer was used. */
 void store_word_finish(struct store *store, struct store_word *word);
 
 /* ---- leases and generations ---- */
 
 struct store_lease {
-    void (*granted)(struct store_lease *lease); /* only where store_attach said it is pending */
-    void (*ended)(struct store_lease *lease,
-                  const sw_error *why); /* STALE_GENERATION, POLICY_CONFLICT of a pending one, SHUTTING_DOWN
-                                           of a pending one */
+    /* Only where store_attach said that it is pending. */
+    void (*granted)(struct store_lease *lease);
+    /* STALE_GENERATION; of a pending one also SHUTTING_DOWN. `why` lives during the callback only. */
+    void (*ended)(struct store_lease *lease, const sw_error *why);
 
     uint64_t generation; /* set once it is granted */
 
@@ -195,15 +197,16 @@ void store_detach(struct store *store, struct store_lease *lease); /* fine if it
 
 /* A watcher is a set of cursors, not a queue: it holds no items, and one that lags is told of a Gap. */
 struct store_watch {
-    void (*ready)(struct store_watch
-                      *watch); /* store_watch_next has something; may be called again before you looked */
+    /* store_watch_next has something. Not called by store_watch_start: look once after it. May be called
+     * again before you looked. */
+    void (*ready)(struct store_watch *watch);
 
     /* private */
     struct list link;
     struct list dirty; /* cursors with something to tell */
     struct list cursors;
     const struct watch_request *request; /* lives as long as the watch */
-    uint64_t generation_told;
+    const sw_address **positions;        /* its positions, sorted */
     bool generation_due;
 };
 sw_status store_watch_start(struct store *store, struct store_watch *watch,
@@ -227,6 +230,8 @@ bool store_draining(const struct store *store);
 bool store_drained(const struct store *store);
 
 uint64_t store_generation(const struct store *store); /* 0: none yet */
+uint64_t
+store_dropped_consumers(const struct store *store); /* that were too far behind, since it was created */
 const struct store_options *store_options_of(const struct store *store);
 
 /* One page: fills run_id, generation, leases (first page only), channels, next_page_token, held_bytes,

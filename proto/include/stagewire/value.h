@@ -20,7 +20,10 @@
 extern "C" {
 #endif
 
-#define SW_VALUE_DEPTH_MAX 16 /* lists, tuples, dicts and extensions within each other */
+/* Lists, tuples, dicts and extensions within each other. The dict of a payload is the first level, whether it
+ * comes alone or in the payload's list of dicts: {"a": [1]} is 2 deep. Of any other value the outermost list,
+ * tuple, dict or extension is the first. */
+#define SW_VALUE_DEPTH_MAX 16
 #define SW_MESSAGE_MAX     ((4u << 20) - (4u << 10)) /* bytes of a payload, encoded */
 
 /* Bytes with a length; as text they are UTF-8 and may hold NUL. Not NUL-terminated unless said so. */

@@ -1,0 +1,82 @@
+#include <string.h>
+
+#include "proto/base/error.h"
+#include "proto/base/limits.h"
+#include "proto/base/utf8.h"
+#include "service/rpc/endpoint.h"
+
+void sw_endpoint_options_init(sw_endpoint_options *options) {
+    *options = (sw_endpoint_options){
+        .store_bytes = 2ull << 30,
+        .metrics_bytes = 256ull << 20,
+        .keep_steps = 1024,
+        .keep_tensor_steps = 1,
+        .publisher_grace_ms = 30000,
+        .drain_grace_ms = 20000,
+        .max_wait_ms = 600000,
+        .pin_ms = 30000,
+        .max_waiters = LIMIT_WAITERS,
+        .max_watches = LIMIT_WATCHERS,
+        .max_channels = LIMIT_CHANNELS,
+    };
+}
+
+static sw_status wrong(sw_error *error, const char *option, const char *why) {
+    return error_set_code(error, SW_INVALID_ARGUMENT, SW_REASON_NONE, "%s: %s", option, why);
+}
+
+static sw_status check_run_id(const char *run_id, sw_error *error) {
+    if (!run_id || !*run_id) return wrong(error, "run_id", "missing; name the training job (--run-id NAME)");
+    size_t size = strlen(run_id);
+    if (size > SW_RUN_ID_MAX) return wrong(error, "run_id", "longer than 256 bytes; choose a shorter name");
+    if (!utf8_valid(run_id, size)) return wrong(error, "run_id", "not UTF-8");
+    return SW_OK;
+}
+
+sw_status endpoint_options_check(const sw_endpoint_options *options, sw_error *error) {
+    const struct {
+        const char *name;
+        int64_t value;
+    } durations[] = {
+        {"publisher_grace_ms", options->publisher_grace_ms},
+        {"drain_grace_ms", options->drain_grace_ms},
+        {"max_wait_ms", options->max_wait_ms},
+        {"pin_ms", options->pin_ms},
+    };
+    sw_status status = check_run_id(options->run_id, error);
+    if (status != SW_OK) return status;
+    if (options->stage_count > 0 && options->stage >= options->stage_count) {
+        return error_set_code(error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
+                              "stage: %u, of %u stages; they are counted from 0", options->stage,
+                              options->stage_count);
+    }
+    if (options->listen_count > 0 && !options->listen)
+        return wrong(error, "listen", "missing, and listen_count is not 0");
+    if (options->keep_steps == 0) return wrong(error, "keep_steps", "0; keep at least 1");
+    if (options->keep_tensor_steps == 0) return wrong(error, "keep_tensor_steps", "0; keep at least 1");
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        if (durations[i].value < 0) return wrong(error, durations[i].name, "negative");
+    }
+    return SW_OK;
+}
+
+struct store_options endpoint_options_of_store(const sw_endpoint_options *options) {
+    struct store_options ret = store_options_default();
+    ret.run_id = options->run_id;
+    ret.generation = options->generation;
+    ret.stage = options->stage;
+    ret.keep_steps = options->keep_steps;
+    ret.keep_tensor_steps = options->keep_tensor_steps;
+    ret.max_lag_steps = options->max_lag_steps;
+    ret.store_bytes = options->store_bytes;
+    ret.metrics_bytes = options->metrics_bytes;
+    ret.pinned_bytes = options->pinned_bytes ? options->pinned_bytes : options->store_bytes;
+    ret.publisher_grace_ms = options->publisher_grace_ms;
+    ret.drain_grace_ms = options->drain_grace_ms;
+    ret.max_wait_ms = options->max_wait_ms;
+    ret.pin_ms = options->pin_ms;
+    ret.max_waiters = options->max_waiters;
+    ret.max_watches = options->max_watches;
+    ret.max_channels = options->max_channels;
+    return ret;
+}

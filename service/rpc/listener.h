@@ -1,0 +1,40 @@
+/* Where an endpoint is reached: "HOST:PORT" or "unix:PATH", what class that is, and binding it. Any thread.
+ */
+#ifndef STAGEWIRE_SERVICE_LISTENER_H
+#define STAGEWIRE_SERVICE_LISTENER_H
+
+#include <stdbool.h>
+
+#include <grpc/grpc.h>
+
+#include <stagewire/status.h>
+
+enum listener_class {
+    LISTENER_UNIX,
+    LISTENER_LOOPBACK, /* every address that the name has is this machine's alone */
+    LISTENER_OTHER,
+    LISTENER_CLASSES,
+};
+
+/* Bytes of "unix:" and a path that a socket can have, or of HOST:PORT. */
+#define LISTENER_NAME_MAX 300
+
+struct listener {
+    enum listener_class class;
+    char name[LISTENER_NAME_MAX]; /* as a client names it; the port is the bound one */
+    const char *path;             /* of a Unix socket, in `name` */
+    int lock;                     /* of a Unix socket */
+    bool bound;
+};
+
+/* INVALID_ARGUMENT for what is no address, and for one beyond this machine unless `insecure_plaintext`;
+ * UNAVAILABLE for a host that cannot be resolved. */
+sw_status listener_parse(const char *text, bool insecure_plaintext, struct listener *ret, sw_error *error);
+
+/* UNAVAILABLE where it cannot be bound, and why. */
+sw_status listener_bind(struct listener *listener, grpc_server *server, sw_error *error);
+
+/* Removes a Unix socket. Fine if it was not bound. */
+void listener_close(struct listener *listener);
+
+#endif

@@ -1,0 +1,58 @@
+/* The servers of an endpoint: one a class of listener, all on the loop's queue, so that a call knows where it
+ * came from. On the loop's thread, but where it says any. */
+#ifndef STAGEWIRE_SERVICE_SERVER_H
+#define STAGEWIRE_SERVICE_SERVER_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <grpc/grpc.h>
+
+#include "proto/base/list.h"
+#include "proto/transport/loop.h"
+#include "service/rpc/listener.h"
+#include "service/rpc/methods.h"
+
+struct guard;
+struct servers;
+
+struct server {
+    struct servers *all;
+    grpc_server *grpc; /* NULL: nothing listens in this class */
+    bool publishes;    /* PublisherService is served here, and Attach may begin generations */
+    void *registered[METHOD_COUNT];
+    struct op started, stopped;
+};
+
+struct servers {
+    struct loop *loop;
+    struct guard *guard;
+    uint64_t incarnation;
+    char incarnation_text[24];
+    struct server each[LISTENER_CLASSES];
+
+    /* private */
+    struct list calls;
+    size_t open_calls, armed, running;
+    bool closing;
+    struct op begin_close;
+    struct loop_timer grace;
+    sem_t closed;
+};
+
+/* Any thread, before anything else. */
+void servers_init(struct servers *servers, struct loop *loop, struct guard *guard, bool publish_on_loopback);
+/* Any thread: the gRPC server that listeners of this class bind to. */
+grpc_server *servers_of_class(struct servers *servers, enum listener_class class);
+/* Any thread, once all listeners are bound: serves from now on. */
+void servers_start(struct servers *servers);
+/* Another thread: no new calls, those that never end by themselves are told SHUTTING_DOWN, streams have a
+ * moment to end, the rest is cancelled. Returns when no call is left. */
+void servers_close(struct servers *servers);
+
+size_t servers_open_calls(const struct servers *servers);
+void servers_call_begun(struct servers *servers, struct list *link);
+void servers_call_ended(struct servers *servers);
+
+#endif

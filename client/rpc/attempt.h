@@ -1,0 +1,70 @@
+/* One gRPC call, driven on the loop's thread: all that is here is for that thread.
+ *
+ * It counts its pending operations and tells its end when none is left; then it may be started again or freed
+ * with its owner. What is asked for next is asked for before what came is handed on, so that the transport
+ * keeps reading meanwhile. */
+#ifndef STAGEWIRE_CLIENT_RPC_ATTEMPT_H
+#define STAGEWIRE_CLIENT_RPC_ATTEMPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <grpc/grpc.h>
+
+#include <stagewire/buffer.h>
+#include <stagewire/status.h>
+
+#include "proto/transport/loop.h"
+
+struct attempt;
+
+/* `headers` and `written` may be NULL. */
+struct attempt_ops {
+    /* The other side's initial metadata came. */
+    void (*headers)(struct attempt *attempt);
+    /* `message` lives during the call. */
+    void (*message)(struct attempt *attempt, grpc_byte_buffer *message);
+    /* The last write was taken, and the call still stands. */
+    void (*written)(struct attempt *attempt);
+    /* The end; error->code is SW_OK where it ended well. Nothing is pending any more. */
+    void (*ended)(struct attempt *attempt, const sw_error *error);
+};
+
+/* Zeroed before its first start. */
+struct attempt {
+    const struct attempt_ops *ops;
+    struct loop *loop;
+    grpc_call *call; /* NULL: not under way */
+    struct op start_op, headers_op, message_op, write_op, status_op;
+    grpc_byte_buffer *incoming, *outgoing;
+    grpc_metadata_array headers, trailers;
+    grpc_status_code status;
+    grpc_slice details;
+    unsigned pending;
+    bool has_headers, is_over, reads_by_hand, is_reading;
+};
+
+struct attempt_start {
+    struct loop *loop;
+    grpc_channel *channel;
+    const char *method;  /* a literal: "/stagewire.v1.StageService/GetLossMetrics" */
+    sw_buffer *request;  /* the first message; borrowed */
+    bool writes_more;    /* attempt_write follows; else the request is all */
+    bool reads_by_hand;  /* one message for each attempt_read; else all, as they come */
+    int64_t deadline_ms; /* the loop's clock; CLOCK_NEVER: none */
+};
+
+void attempt_start(struct attempt *attempt, const struct attempt_ops *ops, const struct attempt_start *start);
+
+/* One at a time: after the start, and after each `written`. Takes `message` over. */
+void attempt_write(struct attempt *attempt, grpc_byte_buffer *message, bool is_last);
+
+/* Asks for the next message; harmless if one was asked for. */
+void attempt_read(struct attempt *attempt);
+
+/* Ends it soon, with CANCELLED; harmless if it is over or was not started. */
+void attempt_cancel(struct attempt *attempt);
+
+bool attempt_under_way(const struct attempt *attempt);
+
+#endif

@@ -1,0 +1,166 @@
+#include "client/rpc/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "client/core/answer.h"
+#include "client/rpc/call_attempts.h"
+#include "proto/base/error.h"
+#include "proto/base/limits.h"
+
+bool address_copy(struct arena *arena, const sw_address *address, sw_address *ret) {
+    const char *run_id = address->run_id ? address->run_id : "";
+    const char *channel = address->channel ? address->channel : "";
+    *ret = *address;
+    ret->run_id = arena_string(arena, run_id, strlen(run_id));
+    ret->channel = arena_string(arena, channel, strlen(channel));
+    return ret->run_id && ret->channel;
+}
+
+static void cancel_member(struct member *member) {
+    call_cancel_now(container_of(member, struct sw_call, member));
+}
+
+sw_status call_init(struct sw_call *call, const struct call_ops *ops, sw_client *client,
+                    const sw_address *address, sw_item_kind kind, int64_t timeout_ms, sw_error *error) {
+    sw_status status = client_deadline(client, timeout_ms, &call->deadline_ms, error);
+    if (status != SW_OK) return status;
+    arena_init(&call->arena, &allocator_system, LIMIT_DECODE_BYTES);
+    if (address && !address_copy(&call->arena, address, &call->address)) {
+        arena_destroy(&call->arena);
+        return error_no_memory(error);
+    }
+    if (address && !call->address.run_id[0]) call->address.run_id = client->run_id;
+    call->ops = ops;
+    call->client = client;
+    call->kind = kind;
+    call->begun_ms = loop_now_ms(client->loop);
+    call->member.cancel = cancel_member;
+    call->fd = -1;
+    atomic_init(&call->holders, 1);
+    pthread_mutex_init(&call->lock, NULL);
+    pthread_cond_init(&call->over, NULL);
+    return SW_OK;
+}
+
+void call_fini(struct sw_call *call) {
+    if (call->fd >= 0) close(call->fd);
+    pthread_cond_destroy(&call->over);
+    pthread_mutex_destroy(&call->lock);
+    arena_destroy(&call->arena);
+}
+
+static void put(struct sw_call *call) {
+    if (atomic_fetch_sub(&call->holders, 1) == 1) call->ops->destroy(call);
+}
+
+/* ---- from the loop ---- */
+
+void call_over(struct sw_call *call) {
+    pthread_mutex_lock(&call->lock);
+    call->is_done = true;
+    if (call->fd >= 0) eventfd_write(call->fd, 1);
+    pthread_cond_broadcast(&call->over);
+    pthread_mutex_unlock(&call->lock);
+    put(call);
+}
+
+static void run_begin(struct op *op, bool ok) {
+    (void)ok;
+    call_begin(container_of(op, struct sw_call, begin_op));
+}
+
+static void run_cancel(struct op *op, bool ok) {
+    (void)ok;
+    struct sw_call *call = container_of(op, struct sw_call, cancel_op);
+    call_cancel_now(call);
+    put(call);
+}
+
+/* ---- from the caller ---- */
+
+static void post_begin(struct sw_call *call) {
+    call->begin_op.run = run_begin;
+    loop_post(call->client->loop, &call->begin_op);
+}
+
+sw_status call_start(struct sw_call *call, bool with_fd, sw_error *error) {
+    sw_status status = client_check(call->client, error);
+    if (status != SW_OK) return status;
+    if (with_fd) call->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (with_fd && call->fd < 0)
+        return error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE,
+                              "no descriptor for a call: %m; raise the limit (ulimit -n)");
+    atomic_fetch_add(&call->holders, 1);
+    post_begin(call);
+    return SW_OK;
+}
+
+void call_start_alone(struct sw_call *call) {
+    post_begin(call);
+}
+
+sw_status call_wait(struct sw_call *call, sw_error *error) {
+    sw_status status = client_check(call->client, error);
+    if (status != SW_OK) return status;
+    pthread_mutex_lock(&call->lock);
+    while (!call->is_done) pthread_cond_wait(&call->over, &call->lock);
+    pthread_mutex_unlock(&call->lock);
+    if (call->error.code != SW_OK && error) *error = call->error;
+    return call->error.code;
+}
+
+sw_status call_run(struct sw_call *call, sw_error *error) {
+    sw_status status = call_start(call, false, error);
+    return status == SW_OK ? call_wait(call, error) : status;
+}
+
+int sw_call_fd(const sw_call *call) {
+    return call->fd;
+}
+
+bool sw_call_done(const sw_call *call) {
+    pthread_mutex_t *lock = (pthread_mutex_t *)&call->lock;
+    if (loop_forked()) return false;
+    pthread_mutex_lock(lock);
+    bool is_done = call->is_done;
+    pthread_mutex_unlock(lock);
+    return is_done;
+}
+
+void sw_call_cancel(sw_call *call) {
+    if (loop_forked() || atomic_exchange(&call->cancel_asked, true)) return;
+    atomic_fetch_add(&call->holders, 1);
+    call->cancel_op.run = run_cancel;
+    loop_post(call->client->loop, &call->cancel_op);
+}
+
+void sw_call_destroy(sw_call *call) {
+    if (!call) return;
+    bool was_started = call->begin_op.run != NULL;
+    if (was_started && loop_forked()) return; /* the thread that also holds it is not here */
+    if (was_started && !sw_call_done(call)) {
+        sw_call_cancel(call);
+        call_wait(call, NULL);
+    }
+    put(call);
+}
+
+/* ---- words ---- */
+
+const char *call_words(const struct sw_call *call, char *words) {
+    words[0] = '\0';
+    if (call->address.channel && call->address.channel[0])
+        address_in_words(words, ADDRESS_WORDS_MAX, &call->address, call->kind);
+    return words;
+}
+
+sw_status call_unreadable(const struct sw_call *call, const sw_error *why, sw_error *error) {
+    if (why->code != SW_INVALID_ARGUMENT) {
+        if (error) *error = *why;
+        return why->code;
+    }
+    return answer_broken(error, &call->address, call->kind, "the answer is not readable", why);
+}

@@ -1,0 +1,85 @@
+#include <stdlib.h>
+
+#include "client/pipeline/internal.h"
+#include "proto/base/clock.h"
+#include "proto/base/error.h"
+
+#define LAST_WORDS_MS 1000 /* for a failure whose call has used up its time */
+
+/* A lease declares every policy so far, so that one that is attached anew, at an endpoint that was started
+ * anew too, declares them again. */
+static sw_status attach_anew(sw_pipeline *pipeline, int64_t timeout_ms, sw_error *error) {
+    sw_attachment attachment = {
+        .run_id = pipeline->run_id,
+        .generation = pipeline->generation,
+        .stage = pipeline->stage,
+        .stage_count = pipeline->stage_count,
+        .group = pipeline->group,
+        .policies = pipeline->policies,
+        .policy_count = pipeline->policy_count,
+    };
+    sw_lease *lease;
+    uint64_t generation;
+    sw_status status = sw_attach(pipeline->publisher, &attachment, timeout_ms, &lease, &generation, error);
+    if (status != SW_OK) return status;
+    sw_lease_release(pipeline->own_lease);
+    pipeline->own_lease = lease;
+    return SW_OK;
+}
+
+/* Names the other stages as consumers before a channel's first item. */
+static sw_status declare(sw_pipeline *pipeline, const struct pipeline_place *place, sw_error *error) {
+    if (pipeline_is_single(pipeline) || place->channel->declared[place->kind]) return SW_OK;
+    size_t size = (pipeline->policy_count + 1) * sizeof *pipeline->policies;
+    sw_channel_policy *policies = realloc(pipeline->policies, size);
+    if (!policies)
+        return error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE,
+                              "no memory for a channel's policy");
+    pipeline->policies = policies;
+    policies[pipeline->policy_count++] = (sw_channel_policy){
+        .channel = place->channel->name,
+        .kind = place->kind,
+        .consumers = (const char *const *)pipeline->consumers,
+        .consumer_count = pipeline_last(pipeline),
+        .max_lag_steps = pipeline->max_lag_steps,
+    };
+    sw_status status = attach_anew(pipeline, pipeline_time_left_ms(place), error);
+    if (status == SW_OK)
+        place->channel->declared[place->kind] = true;
+    else
+        pipeline->policy_count--;
+    return status;
+}
+
+sw_status pipeline_publish_metrics(sw_pipeline *pipeline, const struct pipeline_place *place,
+                                   const sw_value *metrics, sw_error *error) {
+    sw_status status = declare(pipeline, place, error);
+    if (status != SW_OK) return status;
+    return sw_publish_metrics(pipeline->publisher, &place->address, metrics, pipeline_time_left_ms(place),
+                              NULL, error);
+}
+
+sw_status pipeline_publish_tensors(sw_pipeline *pipeline, const struct pipeline_place *place,
+                                   const sw_named_tensor *tensors, uint32_t count, sw_error *error) {
+    sw_status status = declare(pipeline, place, error);
+    if (status != SW_OK) return status;
+    return sw_publish_tensors(pipeline->publisher, &place->address, tensors, count,
+                              pipeline_time_left_ms(place), NULL, error);
+}
+
+sw_status pipeline_publish_failure(sw_pipeline *pipeline, const struct pipeline_place *place,
+                                   const char *message, sw_error *error) {
+    sw_status status = declare(pipeline, place, error);
+    if (status != SW_OK) return status;
+    return sw_publish_failure(pipeline->publisher, &place->address, place->kind, message,
+                              pipeline_time_left_ms(place), NULL, error);
+}
+
+sw_status pipeline_give_up(sw_pipeline *pipeline, const struct pipeline_place *place, const sw_error *error) {
+    if (!pipeline->publisher) return error->code;
+    struct pipeline_place last_words = *place;
+    int64_t at_least = clock_after(clock_now_ms(&clock_system), LAST_WORDS_MS);
+    if (last_words.deadline_ms < at_least) last_words.deadline_ms = at_least;
+    pipeline_publish_failure(pipeline, &last_words, error->message, NULL);
+    return error->code;
+}

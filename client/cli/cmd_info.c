@@ -1,0 +1,53 @@
+#include <argp.h>
+
+#include "client/cli/commands.h"
+#include "client/cli/messages.h"
+#include "client/cli/options.h"
+#include "client/cli/show_info.h"
+
+static error_t parse(int key, char *word, struct argp_state *state) {
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = options;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) argp_error(state, "'%s' is one argument too many", word);
+        options->endpoint = word;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "ENDPOINT is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = "ENDPOINT",
+    .doc = "What an endpoint holds, who is attached to it, and how busy it is.",
+    .children = (const struct argp_child[]){{&options_common, 0, NULL, 0}, {0}},
+};
+
+enum cli_exit cmd_info(int argc, char **argv) {
+    struct options options = {.who = argv[0], .timeout_ms = OPTIONS_TIMEOUT_MS};
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+
+    sw_client *client;
+    enum cli_exit code = options_connect(&options, &client);
+    if (code != EXIT_OK) return code;
+    sw_info *info;
+    sw_error error;
+    if (sw_client_info(client, options.timeout_ms, &info, &error) == SW_OK) {
+        if (options.json)
+            show_info_json(stdout, info);
+        else
+            show_info_tables(stdout, info);
+        sw_info_destroy(info);
+    } else {
+        code = messages_error(options.who, &error);
+    }
+    sw_client_close(client);
+    return code;
+}

@@ -1,0 +1,209 @@
+#include "client/cli/show_info.h"
+
+#include <inttypes.h>
+
+#include "client/cli/json_write.h"
+#include "client/cli/table.h"
+#include "proto/base/error.h"
+
+static const char *reason_name(sw_close_reason reason) {
+    switch (reason) {
+    case SW_CLOSE_FINISHED:
+        return "FINISHED";
+    case SW_CLOSE_ABORTED:
+        return "ABORTED";
+    case SW_CLOSE_PUBLISHER_LOST:
+        return "PUBLISHER_LOST";
+    case SW_CLOSE_SUPERSEDED:
+        return "SUPERSEDED";
+    default:
+        return "UNKNOWN";
+    }
+}
+
+static void add_pair(struct table *table, const char *name, uint64_t number) {
+    table_add(table, "%s", name);
+    table_add(table, "%" PRIu64, number);
+}
+
+static void add_budget(struct table *table, const char *name, uint64_t used, uint64_t limit) {
+    table_add(table, "%s", name);
+    table_add(table, "%" PRIu64 " of %" PRIu64 " bytes", used, limit);
+}
+
+static void add_features(struct table *table, const sw_info *info) {
+    struct table_cell cell;
+    table_add(table, "features");
+    FILE *out = table_cell_open(&cell);
+    for (uint32_t i = 0; i < info->feature_count; i++) fprintf(out, "%s%s", i ? " " : "", info->features[i]);
+    table_cell_close(table, &cell);
+}
+
+static void put_endpoint(FILE *out, const sw_info *info) {
+    struct table table;
+    table_init(&table, 2, (const char *const[]){"endpoint", ""});
+    table_add(&table, "run");
+    table_add(&table, "%s", info->run_id);
+    add_pair(&table, "generation", info->generation);
+    table_add(&table, "version");
+    table_add(&table, "%s", info->version);
+    add_features(&table, info);
+    table_add(&table, "incarnation");
+    table_add(&table, "%016" PRIx64, info->incarnation);
+    add_budget(&table, "tensors held", info->held_bytes, info->store_bytes);
+    add_budget(&table, "metrics held", info->metrics_held_bytes, info->metrics_bytes);
+    table_add(&table, "pinned");
+    table_add(&table, "%" PRIu64 " bytes", info->pinned_bytes);
+    add_pair(&table, "open calls", info->open_calls);
+    add_pair(&table, "waiting", info->waiting);
+    add_pair(&table, "streams", info->streams);
+    add_pair(&table, "watches", info->watches);
+    add_pair(&table, "open publishes", info->open_publishes);
+    table_print(&table, out);
+    table_destroy(&table);
+}
+
+static void put_leases(FILE *out, const sw_info *info) {
+    struct table table;
+    table_init(&table, 4, (const char *const[]){"lease of stage", "group", "stages", "state"});
+    for (uint32_t i = 0; i < info->lease_count; i++) {
+        const sw_lease_info *lease = &info->leases[i];
+        table_add(&table, "%" PRIu32, lease->stage);
+        table_add(&table, "%" PRIu32, lease->group);
+        table_add(&table, "%" PRIu32, lease->stage_count);
+        table_add(&table, "%s", lease->lost ? "lost" : "attached");
+    }
+    table_print(&table, out);
+    table_destroy(&table);
+}
+
+static void add_position(struct table *table, const sw_channel_info *channel, const sw_address *position) {
+    if (channel->has_items)
+        table_add(table, "%" PRIu64 "/%" PRIu32, position->step, position->call);
+    else
+        table_add(table, "-");
+}
+
+/* "stage-0<8": it has released every step below 8. */
+static void add_consumers(struct table *table, const sw_channel_info *channel) {
+    struct table_cell cell;
+    FILE *out = table_cell_open(&cell);
+    if (channel->consumer_count == 0) fputc('-', out);
+    for (uint32_t i = 0; i < channel->consumer_count; i++)
+        fprintf(out, "%s%s<%" PRIu64, i ? " " : "", channel->consumers[i], channel->released_below[i]);
+    table_cell_close(table, &cell);
+}
+
+static void put_channels(FILE *out, const sw_info *info) {
+    struct table table;
+    table_init(&table, 10,
+               (const char *const[]){"channel", "kind", "stage", "group", "items", "bytes", "oldest",
+                                     "latest", "released", "state"});
+    for (uint32_t i = 0; i < info->channel_count; i++) {
+        const sw_channel_info *channel = &info->channels[i];
+        table_add(&table, "%s", channel->latest.channel);
+        table_add(&table, "%s", item_kind_name(channel->kind));
+        table_add(&table, "%" PRIu32, channel->latest.stage);
+        table_add(&table, "%" PRIu32, channel->latest.group);
+        table_add(&table, "%" PRIu64, channel->items);
+        table_add(&table, "%" PRIu64, channel->held_bytes);
+        add_position(&table, channel, &channel->oldest);
+        add_position(&table, channel, &channel->latest);
+        add_consumers(&table, channel);
+        table_add(&table, "%s", channel->is_closed ? reason_name(channel->closed_reason) : "open");
+    }
+    table_print(&table, out);
+    table_destroy(&table);
+}
+
+void show_info_tables(FILE *out, const sw_info *info) {
+    put_endpoint(out, info);
+    fputc('\n', out);
+    put_leases(out, info);
+    fputc('\n', out);
+    put_channels(out, info);
+}
+
+static void put_strings_json(FILE *out, const char *const *items, uint32_t count) {
+    fputc('[', out);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) fputs(", ", out);
+        json_write_string(out, items[i]);
+    }
+    fputc(']', out);
+}
+
+static void put_lease_json(FILE *out, const sw_lease_info *lease) {
+    fprintf(out,
+            "{\"stage\": %" PRIu32 ", \"group\": %" PRIu32 ", \"stage_count\": %" PRIu32 ", \"lost\": %s}",
+            lease->stage, lease->group, lease->stage_count, lease->lost ? "true" : "false");
+}
+
+static void put_position_json(FILE *out, const char *name, const sw_address *position) {
+    fprintf(out, ", \"%s\": {\"step\": %" PRIu64 ", \"call\": %" PRIu32 "}", name, position->step,
+            position->call);
+}
+
+static void put_consumers_json(FILE *out, const sw_channel_info *channel) {
+    fputs(", \"consumers\": [", out);
+    for (uint32_t i = 0; i < channel->consumer_count; i++) {
+        fprintf(out, "%s{\"id\": ", i ? ", " : "");
+        json_write_string(out, channel->consumers[i]);
+        fprintf(out, ", \"released_below\": %" PRIu64 "}", channel->released_below[i]);
+    }
+    fputc(']', out);
+}
+
+static void put_channel_json(FILE *out, const sw_channel_info *channel) {
+    fputs("{\"channel\": ", out);
+    json_write_string(out, channel->latest.channel);
+    fprintf(out,
+            ", \"kind\": \"%s\", \"stage\": %" PRIu32 ", \"group\": %" PRIu32 ", \"items\": %" PRIu64
+            ", \"bytes\": %" PRIu64,
+            item_kind_name(channel->kind), channel->latest.stage, channel->latest.group, channel->items,
+            channel->held_bytes);
+    if (channel->has_items) {
+        put_position_json(out, "oldest", &channel->oldest);
+        put_position_json(out, "latest", &channel->latest);
+    }
+    put_consumers_json(out, channel);
+    if (channel->is_closed) {
+        fprintf(out, ", \"closed\": \"%s\", \"message\": ", reason_name(channel->closed_reason));
+        json_write_string(out, channel->closed_message ? channel->closed_message : "");
+    }
+    fputc('}', out);
+}
+
+static void put_load_json(FILE *out, const sw_info *info) {
+    fprintf(out,
+            "\"store\": {\"held_bytes\": %" PRIu64 ", \"store_bytes\": %" PRIu64
+            ", \"metrics_held_bytes\": %" PRIu64 ", \"metrics_bytes\": %" PRIu64 "}, ",
+            info->held_bytes, info->store_bytes, info->metrics_held_bytes, info->metrics_bytes);
+    fprintf(out,
+            "\"load\": {\"open_calls\": %" PRIu64 ", \"waiting\": %" PRIu64 ", \"streams\": %" PRIu64
+            ", \"watches\": %" PRIu64 ", \"open_publishes\": %" PRIu64 ", \"pinned_bytes\": %" PRIu64 "}",
+            info->open_calls, info->waiting, info->streams, info->watches, info->open_publishes,
+            info->pinned_bytes);
+}
+
+void show_info_json(FILE *out, const sw_info *info) {
+    fputs("{\"run_id\": ", out);
+    json_write_string(out, info->run_id);
+    fprintf(out, ", \"generation\": %" PRIu64 ", \"version\": ", info->generation);
+    json_write_string(out, info->version);
+    fputs(", \"features\": ", out);
+    put_strings_json(out, info->features, info->feature_count);
+    fprintf(out, ", \"incarnation\": \"%016" PRIx64 "\", ", info->incarnation);
+    put_load_json(out, info);
+    fputs(", \"leases\": [", out);
+    for (uint32_t i = 0; i < info->lease_count; i++) {
+        if (i) fputs(", ", out);
+        put_lease_json(out, &info->leases[i]);
+    }
+    fputs("], \"channels\": [", out);
+    for (uint32_t i = 0; i < info->channel_count; i++) {
+        if (i) fputs(", ", out);
+        put_channel_json(out, &info->channels[i]);
+    }
+    fputs("]}\n", out);
+}

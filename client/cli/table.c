@@ -1,0 +1,81 @@
+#include "client/cli/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/exit_codes.h"
+#include "client/cli/messages.h"
+
+#define GAP 2
+
+static void *check(void *memory) {
+    if (memory) return memory;
+    fputs("stagewire: no memory for a table\n", stderr);
+    exit(EXIT_EXHAUSTED);
+}
+
+/* Characters, as a terminal counts those of most scripts. */
+static size_t width_of(const char *text) {
+    size_t width = 0;
+    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* Takes the text over. */
+static void add(struct table *table, char *text) {
+    if (table->cells == table->capacity) {
+        table->capacity = table->capacity ? 2 * table->capacity : 64;
+        table->cell = check(realloc(table->cell, table->capacity * sizeof *table->cell));
+    }
+    size_t column = table->cells % table->columns;
+    size_t width = width_of(text);
+    if (width > table->width[column]) table->width[column] = width;
+    table->cell[table->cells++] = text;
+}
+
+void table_init(struct table *table, size_t columns, const char *const *headings) {
+    *table = (struct table){.columns = columns, .width = check(calloc(columns + 1, sizeof *table->width))};
+    for (size_t i = 0; headings && i < columns; i++) table_add(table, "%s", headings[i]);
+}
+
+void table_destroy(struct table *table) {
+    for (size_t i = 0; i < table->cells; i++) free(table->cell[i]);
+    free(table->cell);
+    free(table->width);
+}
+
+FILE *table_cell_open(struct table_cell *cell) {
+    cell->out = check(open_memstream(&cell->text, &cell->size));
+    return cell->out;
+}
+
+void table_cell_close(struct table *table, struct table_cell *cell) {
+    if (fclose(cell->out) != 0) check(NULL);
+    struct table_cell clean;
+    FILE *out = table_cell_open(&clean);
+    messages_put_clean(out, cell->text, cell->size);
+    free(cell->text);
+    if (fclose(out) != 0) check(NULL);
+    add(table, clean.text);
+}
+
+void table_add(struct table *table, const char *format, ...) {
+    struct table_cell cell;
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(table_cell_open(&cell), format, arguments);
+    va_end(arguments);
+    table_cell_close(table, &cell);
+}
+
+void table_print(const struct table *table, FILE *out) {
+    for (size_t i = 0; i < table->cells; i++) {
+        size_t column = i % table->columns;
+        fputs(table->cell[i], out);
+        if (column + 1 == table->columns)
+            fputc('\n', out);
+        else
+            fprintf(out, "%*s", (int)(table->width[column] - width_of(table->cell[i]) + GAP), "");
+    }
+}

@@ -165,7 +165,9 @@ void loop_timer_clear(struct loop *loop, struct loop_timer *timer) {
 int64_t loop_deadline_ms(gpr_timespec deadline) {
     gpr_timespec due = gpr_convert_clock_type(deadline, GPR_CLOCK_MONOTONIC);
     if (gpr_time_cmp(due, gpr_inf_future(GPR_CLOCK_MONOTONIC)) == 0) return CLOCK_NEVER;
-    gpr_timespec left = gpr_time_sub(due, gpr_now(GPR_CLOCK_MONOTONIC));
+    gpr_timespec now = gpr_now(GPR_CLOCK_MONOTONIC);
+    if (gpr_time_cmp(due, now) <= 0) return clock_now_ms(&clock_system);
+    gpr_timespec left = gpr_time_sub(due, now);
     int64_t left_ms = left.tv_sec > INT32_MAX ? CLOCK_NEVER : left.tv_sec * 1000 + left.tv_nsec / 1000000;
     return clock_after(clock_now_ms(&clock_system), left_ms);
 }

@@ -27,7 +27,10 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
     const char *unit;
     if (!read_digits(text, &number, &unit)) return false;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(unit, units[i].name) == 0) return !__builtin_mul_overflow(number, units[i].worth, ret);
+        if (strcmp(unit, units[i].name) != 0) continue;
+        if (__builtin_mul_overflow(number, units[i].worth, &number)) return false;
+        *ret = number;
+        return true;
     }
     return false;
 }

@@ -1,0 +1,194 @@
+/* The event loop: what is posted runs on its thread, timers run when they are due and in order. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proto/base/list.h"
+#include "proto/transport/loop.h"
+#include "tests/support/test.h"
+
+static struct loop *loop;
+
+static void start(void) {
+    cr_assert_eq(loop_start(&loop, NULL), SW_OK);
+}
+static void stop(void) {
+    loop_stop(loop);
+}
+
+TestSuite(loop, .init = start, .fini = stop, .timeout = 30);
+
+struct note {
+    struct op op;
+    sem_t done;
+    bool on_loop, ok;
+};
+
+static void take_note(struct op *op, bool ok) {
+    struct note *note = container_of(op, struct note, op);
+    note->on_loop = loop_is_current(loop);
+    note->ok = ok;
+    sem_post(&note->done);
+}
+
+static void post_note(struct note *note) {
+    *note = (struct note){.op.run = take_note};
+    sem_init(&note->done, 0, 0);
+    loop_post(loop, &note->op);
+}
+
+static void await_note(struct note *note) {
+    while (sem_wait(&note->done) != 0) {
+    }
+}
+
+Test(loop, what_is_posted_runs_on_the_loops_thread) {
+    struct note note;
+    cr_assert(!loop_is_current(loop));
+    post_note(&note);
+    await_note(&note);
+    cr_assert(note.on_loop && note.ok);
+}
+
+struct counted_wake {
+    struct wake wake;
+    unsigned runs;
+    sem_t gate, done;
+};
+
+static void count_wake(struct wake *wake) {
+    container_of(wake, struct counted_wake, wake)->runs++;
+}
+
+static void hold_loop(struct op *op, bool ok) {
+    (void)ok;
+    struct note *note = container_of(op, struct note, op);
+    while (sem_wait(&note->done) != 0) {
+    }
+}
+
+Test(loop, wakes_that_come_before_one_has_run_are_one) {
+    struct counted_wake counted = {.wake.run = count_wake};
+    struct note gate = {.op.run = hold_loop}, after;
+    sem_init(&gate.done, 0, 0);
+    loop_post(loop, &gate.op);
+    for (int i = 0; i < 100; i++) loop_wake(loop, &counted.wake);
+    sem_post(&gate.done);
+    post_note(&after);
+    await_note(&after);
+    cr_assert_eq(counted.runs, 1);
+    loop_wake(loop, &counted.wake);
+    post_note(&after);
+    await_note(&after);
+    cr_assert_eq(counted.runs, 2, "a wake after it has run is another one");
+}
+
+#define WAKERS 4
+#define WAKES  2000
+static struct {
+    struct wake wake;
+    _Atomic unsigned told; /* by the threads */
+    unsigned seen;         /* by the loop, at its last run */
+} shared;
+
+static void see(struct wake *wake) {
+    (void)wake;
+    shared.seen = atomic_load(&shared.told);
+}
+
+static void *tell(void *context) {
+    for (int i = 0; i < WAKES; i++) {
+        atomic_fetch_add(&shared.told, 1);
+        loop_wake(loop, &shared.wake);
+    }
+    return context;
+}
+
+Test(loop, no_wake_is_lost_whatever_threads_do) {
+    pthread_t threads[WAKERS];
+    struct note after;
+    shared.wake.run = see;
+    for (int i = 0; i < WAKERS; i++) pthread_create(&threads[i], NULL, tell, NULL);
+    for (int i = 0; i < WAKERS; i++) pthread_join(threads[i], NULL);
+    post_note(&after);
+    await_note(&after);
+    cr_assert_eq(shared.seen, WAKERS * WAKES);
+}
+
+/* ---- timers ---- */
+
+struct rung {
+    struct loop_timer timer;
+    int number;
+};
+static int order[8];
+static int rungs;
+static sem_t enough;
+
+static void ring(struct loop_timer *timer) {
+    order[rungs++] = container_of(timer, struct rung, timer)->number;
+    if (rungs == 3) sem_post(&enough);
+}
+
+static struct rung bells[4] = {
+    {{.run = ring}, 1}, {{.run = ring}, 2}, {{.run = ring}, 3}, {{.run = ring}, 4}};
+
+static void set_bells(struct op *op, bool ok) {
+    (void)op, (void)ok;
+    int64_t now = loop_now_ms(loop);
+    loop_timer_set(loop, &bells[3].timer, now + 5);
+    loop_timer_set(loop, &bells[2].timer, now + 60000);
+    loop_timer_set(loop, &bells[0].timer, now + 10);
+    loop_timer_set(loop, &bells[1].timer, now + 20);
+    loop_timer_clear(loop, &bells[3].timer);
+    loop_timer_set(loop, &bells[2].timer, now + 30); /* moved */
+}
+
+Test(loop, timers_run_in_order_when_they_are_due_and_a_cleared_one_does_not) {
+    struct op op = {.run = set_bells};
+    int64_t before = loop_now_ms(loop);
+    sem_init(&enough, 0, 0);
+    loop_post(loop, &op);
+    while (sem_wait(&enough) != 0) {
+    }
+    cr_assert(loop_now_ms(loop) - before >= 30);
+    cr_assert(order[0] == 1 && order[1] == 2 && order[2] == 3);
+}
+
+Test(loop, deadlines_go_both_ways_between_the_clocks) {
+    int64_t due = loop_now_ms(loop) + 5000;
+    int64_t again = loop_deadline_ms(loop_deadline_of(due));
+    cr_assert(again >= due - 10 && again <= due + 10);
+    cr_assert_eq(loop_deadline_ms(loop_deadline_of(CLOCK_NEVER)), CLOCK_NEVER);
+    cr_assert_eq(loop_deadline_ms(gpr_inf_future(GPR_CLOCK_REALTIME)), CLOCK_NEVER);
+    cr_assert(loop_deadline_ms(gpr_inf_past(GPR_CLOCK_REALTIME)) <= loop_now_ms(loop));
+}
+
+/* ---- fork ---- */
+
+Test(loop, a_forked_child_is_told_instead_of_hanging) {
+    pid_t child = fork();
+    if (child == 0) {
+        struct loop *mine = NULL;
+        sw_error error;
+        bool refused = loop_start(&mine, &error) == SW_FAILED_PRECONDITION;
+        _exit(loop_forked() && refused ? 0 : 1);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    cr_assert(!loop_forked());
+}
+
+Test(loop_forks, a_child_forked_when_no_loop_runs_may_have_one) {
+    struct loop *mine;
+    cr_assert_eq(loop_start(&mine, NULL), SW_OK);
+    loop_stop(mine);
+    pid_t child = fork();
+    if (child == 0) _exit(loop_forked() ? 1 : 0);
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "proto/base/error.h"
-#include "proto/base/limits.h"
 #include "service/rpc/local_publish.h"
 
 struct endpoint_lease {
@@ -11,8 +10,6 @@ struct endpoint_lease {
     sw_endpoint *endpoint; /* NULL once it has closed; under `endpoints` */
     struct list link;
     struct store_lease held;
-    struct arena arena;
-    sw_attachment request;
 
     /* under the endpoint's lock while there is one */
     bool has_ended;
@@ -45,18 +42,13 @@ static void unlink_lease(struct endpoint_lease *lease) {
     lease->endpoint = NULL;
 }
 
-static void free_lease(struct endpoint_lease *lease) {
-    arena_destroy(&lease->arena);
-    free(lease);
-}
-
 static void release(sw_lease *base) {
     struct endpoint_lease *lease = container_of(base, struct endpoint_lease, lease);
     if (loop_forked()) return;
     pthread_mutex_lock(&endpoints);
     if (lease->endpoint) unlink_lease(lease);
     pthread_mutex_unlock(&endpoints);
-    free_lease(lease);
+    free(lease);
 }
 
 static sw_status check(sw_lease *base, sw_error *error) {
@@ -77,11 +69,12 @@ static sw_status check(sw_lease *base, sw_error *error) {
 
 static const sw_lease_ops ops = {.release = release, .check = check};
 
-static sw_status hold(struct endpoint_lease *lease, sw_error *error) {
+/* It is granted at once, so the attachment need not outlive this. */
+static sw_status hold(struct endpoint_lease *lease, const sw_attachment *attachment, sw_error *error) {
     bool pending;
     struct guard *guard = &lease->endpoint->guard;
     lease->held = (struct store_lease){.granted = on_granted, .ended = on_ended};
-    sw_status status = store_attach(guard_lock(guard), &lease->held, &lease->request, true, &pending, error);
+    sw_status status = store_attach(guard_lock(guard), &lease->held, attachment, true, &pending, error);
     if (status == SW_OK) list_append(&lease->endpoint->leases, &lease->link);
     guard_unlock_changed(guard);
     return status;
@@ -99,11 +92,10 @@ sw_status endpoint_attach(sw_publisher *publisher, const sw_attachment *attachme
     }
     lease->lease.ops = &ops;
     lease->endpoint = local.endpoint;
-    arena_init(&lease->arena, &allocator_system, LIMIT_DECODE_BYTES);
-    status = local_check_attachment(&lease->arena, attachment, &lease->request, error);
-    if (status == SW_OK) status = hold(lease, error);
+    status = attach_request_check(attachment, error);
+    if (status == SW_OK) status = hold(lease, attachment, error);
     if (status != SW_OK) {
-        free_lease(lease);
+        free(lease);
         return local_publish_end(&local, status);
     }
     *ret_lease = &lease->lease;

@@ -25,10 +25,10 @@ static sw_status attempt_metrics(struct store *store, void *context, sw_error *e
 static sw_status publish_metrics(sw_publisher *publisher, const sw_address *address, const sw_value *metrics,
                                  int64_t timeout_ms, bool *ret_duplicate, sw_error *error) {
     struct local_publish local;
-    struct metrics_attempt attempt;
+    struct metrics_attempt attempt = {.address = local_address(address)};
     sw_status status = local_publish_begin(&local, publisher, timeout_ms, error);
     if (status != SW_OK) return status;
-    status = local_check_address(&local, address, &attempt.address, error);
+    status = publish_address_check(&attempt.address, error);
     if (status == SW_OK) status = metrics_encode(metrics, true, &attempt.bytes, &attempt.digest, error);
     if (status != SW_OK) return local_publish_end(&local, status);
     status = local_publish_retry(&local, attempt_metrics, &attempt, error);
@@ -55,11 +55,11 @@ static sw_status publish_failure_locally(sw_publisher *publisher, const sw_addre
                                          sw_item_kind kind, const char *message, int64_t timeout_ms,
                                          bool *ret_duplicate, sw_error *error) {
     struct local_publish local;
-    struct failure_attempt attempt;
-    const struct publish_failure_request request = {.address = *address, .kind = kind, .message = message};
+    struct failure_attempt attempt = {
+        .request = {.address = local_address(address), .kind = kind, .message = message ? message : ""}};
     sw_status status = local_publish_begin(&local, publisher, timeout_ms, error);
     if (status != SW_OK) return status;
-    status = local_check_failure(&local, &request, &attempt.request, error);
+    status = publish_failure_request_check(&attempt.request, error);
     if (status == SW_OK) status = local_publish_retry(&local, attempt_failure, &attempt, error);
     if (status == SW_OK && ret_duplicate) *ret_duplicate = attempt.duplicate;
     return local_publish_end(&local, status);
@@ -75,13 +75,15 @@ static sw_status close_channel_locally(sw_publisher *publisher, const sw_address
                                        bool all, sw_close_reason reason, const char *message,
                                        int64_t timeout_ms, sw_error *error) {
     struct local_publish local;
-    struct close_channel_request checked;
-    const struct close_channel_request request = {
-        .address = *address, .kind = kind, .all = all, .reason = reason, .message = message};
+    struct close_channel_request request = {.address = local_address(address),
+                                            .kind = kind,
+                                            .all = all,
+                                            .reason = reason,
+                                            .message = message ? message : ""};
     sw_status status = local_publish_begin(&local, publisher, timeout_ms, error);
     if (status != SW_OK) return status;
-    status = local_check_close(&local, &request, &checked, error);
-    if (status == SW_OK) status = local_publish_retry(&local, attempt_close, &checked, error);
+    status = close_channel_request_check(&request, error);
+    if (status == SW_OK) status = local_publish_retry(&local, attempt_close, &request, error);
     return local_publish_end(&local, status);
 }
 

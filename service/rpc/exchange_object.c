@@ -71,6 +71,7 @@ static void end(struct call *call) {
     store_word_finish(store, &state->word);
     guard_unlock(call->guard);
     call_unsubscribe(call);
+    sw_buffer_unref(state->word.value);
     sw_buffer_unref(state->request.value_bytes);
 }
 

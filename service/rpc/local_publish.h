@@ -1,15 +1,13 @@
-/* What the publishers of an endpoint's own process need: the rules of the wire, and waiting for room. */
+/* What the publishers of an endpoint's own process need: knowing when they must be done, and waiting for
+ * room. */
 #ifndef STAGEWIRE_SERVICE_LOCAL_PUBLISH_H
 #define STAGEWIRE_SERVICE_LOCAL_PUBLISH_H
 
-#include "proto/wire/arena.h"
-#include "proto/wire/messages.h"
 #include "service/rpc/endpoint.h"
 
-/* One call of the publisher: an arena for what the rules have checked, and when it must be done. */
+/* One call of the publisher. */
 struct local_publish {
     sw_endpoint *endpoint;
-    struct arena arena;
     int64_t until_ms;
 };
 
@@ -25,17 +23,7 @@ sw_status local_publish_retry(struct local_publish *local,
                               sw_status (*attempt)(struct store *store, void *context, sw_error *error),
                               void *context, sw_error *error);
 
-/* What came through is what a request of the same content would have become. */
-sw_status local_check_failure(struct local_publish *local, const struct publish_failure_request *request,
-                              struct publish_failure_request *ret, sw_error *error);
-sw_status local_check_address(struct local_publish *local, const sw_address *address, sw_address *ret,
-                              sw_error *error);
-sw_status local_check_close(struct local_publish *local, const struct close_channel_request *request,
-                            struct close_channel_request *ret, sw_error *error);
-sw_status local_check_attachment(struct arena *arena, const sw_attachment *attachment, sw_attachment *ret,
-                                 sw_error *error);
-sw_status local_check_tensors(struct local_publish *local, const sw_address *address,
-                              const sw_named_tensor *tensors, size_t count, struct manifest *ret,
-                              sw_error *error);
+/* The address without NULL strings. */
+sw_address local_address(const sw_address *address);
 
 #endif

@@ -1,8 +1,10 @@
 #include "service/rpc/local_tensors.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/base/error.h"
+#include "proto/base/limits.h"
 #include "proto/device/device.h"
 #include "service/rpc/local_publish.h"
 #include "service/rpc/manifest_size.h"
@@ -86,7 +88,7 @@ static sw_status make_set(struct tensors_attempt *attempt, const sw_named_tensor
     const struct manifest *manifest = attempt->manifest;
     struct tensor_set *set = tensor_set_create(manifest->tensors, manifest->tensor_count,
                                                manifest->block_bytes, &allocator_system);
-    if (!set) return error_set(error, SW_REASON_LIMIT, "no memory for %u tensors", manifest->tensor_count);
+    if (!set) return error_no_memory(error);
     for (uint32_t i = 0; i < set->count; i++) {
         sw_status status =
             fill(&set->tensors[i], &tensors[i], !attempt->publish.known, set->block_bytes, error);
@@ -111,16 +113,52 @@ static sw_status publish(struct local_publish *local, struct tensors_attempt *at
     return status;
 }
 
+static void describe(const sw_address *address, const sw_named_tensor *tensors, size_t count,
+                     struct tensor_info *infos, struct manifest *ret) {
+    for (size_t i = 0; i < count; i++) {
+        const sw_named_tensor *tensor = &tensors[i];
+        infos[i] = (struct tensor_info){
+            .name = tensor->name ? tensor->name : "",
+            .dtype = tensor->view.dtype,
+            .rank = tensor->view.rank,
+            .shape = tensor->view.shape,
+            .byte_length = tensor->buffer ? sw_buffer_size(tensor->buffer) : tensor->view.size,
+        };
+    }
+    *ret = (struct manifest){.address = local_address(address),
+                             .tensor_count = (uint32_t)count,
+                             .tensors = infos,
+                             .block_bytes = LIMIT_BLOCK_BYTES};
+}
+
+static sw_status check_and_publish(struct local_publish *local, const struct manifest *manifest,
+                                   const sw_named_tensor *tensors, bool *ret_duplicate, sw_error *error) {
+    struct tensors_attempt attempt = {.manifest = manifest};
+    sw_status status = manifest_check(manifest, error);
+    if (status == SW_OK) status = publish(local, &attempt, tensors, error);
+    if (status == SW_OK && ret_duplicate) *ret_duplicate = attempt.duplicate;
+    return status;
+}
+
 sw_status local_publish_tensors(sw_publisher *publisher, const sw_address *address,
                                 const sw_named_tensor *tensors, size_t count, int64_t timeout_ms,
                                 bool *ret_duplicate, sw_error *error) {
     struct local_publish local;
     struct manifest manifest;
-    struct tensors_attempt attempt = {.manifest = &manifest};
+    if (count > LIMIT_ITEM_TENSORS) {
+        return error_set(error, SW_REASON_TOO_LARGE,
+                         "%zu tensors, and an item has at most %u; publish several items", count,
+                         LIMIT_ITEM_TENSORS);
+    }
     sw_status status = local_publish_begin(&local, publisher, timeout_ms, error);
     if (status != SW_OK) return status;
-    status = local_check_tensors(&local, address, tensors, count, &manifest, error);
-    if (status == SW_OK) status = publish(&local, &attempt, tensors, error);
-    if (status == SW_OK && ret_duplicate) *ret_duplicate = attempt.duplicate;
+    struct tensor_info *infos = calloc(count + 1, sizeof *infos);
+    if (infos) {
+        describe(address, tensors, count, infos, &manifest);
+        status = check_and_publish(&local, &manifest, tensors, ret_duplicate, error);
+    } else {
+        status = error_no_memory(error);
+    }
+    free(infos);
     return local_publish_end(&local, status);
 }

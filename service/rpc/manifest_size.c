@@ -1,19 +1,9 @@
 #include "service/rpc/manifest_size.h"
 
-#include <stdlib.h>
-
 /* What a response holds beyond the request: run, numbers of the address, time and pin, all at their longest.
  */
 #define RESPONSE_EXTRA (SW_RUN_ID_MAX + 64)
 #define DIGEST_EXTRA   9 /* a tensor each */
-
-uint64_t manifest_bytes(const struct manifest *manifest) {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < manifest->tensor_count; i++) {
-        if (__builtin_add_overflow(bytes, manifest->tensors[i].byte_length, &bytes)) return UINT64_MAX;
-    }
-    return bytes;
-}
 
 bool manifest_fits_response(const struct manifest *manifest) {
     sw_buffer *encoded;

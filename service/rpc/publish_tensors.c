@@ -77,7 +77,7 @@ static sw_status decode_manifest(struct call *call, grpc_byte_buffer *message, s
     struct message_flat flat;
     sw_status status = message_flatten(message, &flat, error);
     if (status != SW_OK) return status;
-    status = manifest_decode(flat.data, flat.size, &call->arena, &state->manifest, error);
+    status = manifest_decode_names(flat.data, flat.size, &call->arena, &state->manifest, error);
     message_flat_free(&flat);
     return status;
 }
@@ -90,7 +90,8 @@ static void take_manifest(struct call *call, grpc_byte_buffer *message) {
         return;
     }
     state->has_manifest = true;
-    if (tensor_intake_open(&state->intake, &state->manifest, !state->publish.known, &error) != SW_OK) {
+    if (manifest_check_sizes(&state->manifest, &error) != SW_OK ||
+        tensor_intake_open(&state->intake, &state->manifest, !state->publish.known, &error) != SW_OK) {
         fail_item(call, &error);
     }
 }

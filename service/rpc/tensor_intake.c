@@ -42,7 +42,7 @@ sw_status tensor_intake_open(struct tensor_intake *intake, const struct manifest
     *intake = (struct tensor_intake){.manifest = manifest};
     intake->set = tensor_set_create(manifest->tensors, manifest->tensor_count, manifest->block_bytes,
                                     &allocator_system);
-    if (!intake->set) return no_memory(error, 0);
+    if (!intake->set) return no_memory(error, manifest_bytes(manifest));
     size_t count = manifest->tensor_count + 1;
     intake->places = calloc(count, sizeof *intake->places);
     intake->first_bits = calloc(count, sizeof *intake->first_bits);

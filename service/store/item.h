@@ -44,6 +44,9 @@ void item_unref(struct store *store, struct item *item);
 /* Its channel holds it no longer: it goes, or lives on for its pin and its streams. */
 void item_gone(struct store *store, struct item *item);
 
+/* How many bytes of a failure's or a closing's message are kept; cut at a character. NULL is none. */
+size_t message_kept(const char *message);
+
 static inline struct at item_at(const struct item *item) {
     return (struct at){item->shown.address.step, item->shown.address.call};
 }

@@ -132,7 +132,7 @@ struct store_pull {
     /* private */
     struct list link; /* where the latest is wanted; else place */
     struct queue_node place, timer;
-    uint64_t generation;
+    uint64_t generation; /* on arrival */
     uint32_t stage;
     struct store_waiting *waiting;
 };
@@ -197,8 +197,8 @@ void store_detach(struct store *store, struct store_lease *lease); /* fine if it
 
 /* A watcher is a set of cursors, not a queue: it holds no items, and one that lags is told of a Gap. */
 struct store_watch {
-    /* store_watch_next has something. Not called by store_watch_start: look once after it. May be called
-     * again before you looked. */
+    /* Something has come since store_watch_next said false: look until it says so again, and once after
+     * store_watch_start. */
     void (*ready)(struct store_watch *watch);
 
     /* private */

@@ -1,4 +1,4 @@
-/* What all decoders share. */
+/* What all decoders and encoders share. */
 #ifndef STAGEWIRE_WIRE_DECODE_H
 #define STAGEWIRE_WIRE_DECODE_H
 

@@ -1,14 +1,17 @@
 /* Every message of stage.proto as a plain struct, to bytes and back. Generated types stay behind this header.
  *
  * Decoding: `data` is one whole message; what comes out lives in `arena`, and an error is MALFORMED with the
- * path of the field
- * (`address.channel`, `policies[1].kind`). All rules that a request alone can break are checked here: names,
- * enumerations, unset oneofs, steps beyond SW_STEP_MAX, a stage not below its count, a key or a tensor name
- * twice, shapes that don't fit byte_length, nesting, counts. Scanned for depth and size before protobuf-c
- * sees it.
+ * path of the field (`address.channel`, `policies[1].kind`). All rules that a request alone can break are
+ * checked here: names, enumerations, unset oneofs, steps beyond SW_STEP_MAX, a stage not below its count, a
+ * key or a tensor name twice, shapes that don't fit byte_length, nesting, counts. Scanned for depth and size
+ * before protobuf-c sees it. What passes the budget of the arena once it is decoded is TOO_LARGE; without
+ * memory it is LIMIT, "memory".
  *
  * Encoding: a new buffer with one reference; RESOURCE_EXHAUSTED without memory. Strings may be NULL for
- * empty. All functions are thread-safe. */
+ * empty. Nothing is checked: that is for the receiver, or for the caller with `…_check`, which holds the
+ * rules that decoding applies.
+ *
+ * All functions are thread-safe. */
 #ifndef STAGEWIRE_WIRE_MESSAGES_H
 #define STAGEWIRE_WIRE_MESSAGES_H
 
@@ -55,6 +58,7 @@ struct pull_request {
     uint64_t pin;
 };
 
+sw_status pull_request_check(const struct pull_request *request, sw_error *error);
 sw_status get_metrics_request_encode(const struct pull_request *request, sw_buffer **ret, sw_error *error);
 sw_status get_metrics_request_decode(const void *data, size_t size, struct arena *arena,
                                      struct pull_request *ret, sw_error *error);
@@ -84,6 +88,8 @@ struct publish_metrics_request {
     sw_address address;
     const sw_value *metrics;
 };
+/* Channel and step; for whoever publishes without a request. */
+sw_status publish_address_check(const sw_address *address, sw_error *error);
 /* `metrics_bytes` is what metrics_encode made. */
 sw_status publish_metrics_request_encode(const sw_address *address, const sw_buffer *metrics_bytes,
                                          sw_buffer **ret, sw_error *error);
@@ -108,9 +114,20 @@ struct manifest {
     uint32_t via_count;
 };
 sw_status manifest_encode(const struct manifest *manifest, sw_buffer **ret, sw_error *error);
-/* MALFORMED also where the message holds something else than a manifest. */
+/* MALFORMED also where the message holds something else than a manifest; TOO_LARGE beyond LIMIT_ITEM_TENSORS.
+ */
 sw_status manifest_decode(const void *data, size_t size, struct arena *arena, struct manifest *ret,
                           sw_error *error);
+/* The same in two steps, as the contract's table has them: names and types are refused before anything else,
+ * sizes and shapes only after what the store refuses. Until manifest_check_sizes has passed, byte_length,
+ * shape and block_bytes are only claims. */
+sw_status manifest_decode_names(const void *data, size_t size, struct arena *arena, struct manifest *ret,
+                                sw_error *error);
+sw_status manifest_check_sizes(const struct manifest *manifest, sw_error *error);
+/* All of it, for whoever publishes without a request. */
+sw_status manifest_check(const struct manifest *manifest, sw_error *error);
+uint64_t
+manifest_bytes(const struct manifest *manifest); /* of all tensors; UINT64_MAX where the sum is beyond that */
 
 /* ---- failure, close, release ---- */
 
@@ -119,6 +136,7 @@ struct publish_failure_request {
     sw_item_kind kind;
     const char *message;
 };
+sw_status publish_failure_request_check(const struct publish_failure_request *request, sw_error *error);
 sw_status publish_failure_request_encode(const struct publish_failure_request *request, sw_buffer **ret,
                                          sw_error *error);
 sw_status publish_failure_request_decode(const void *data, size_t size, struct arena *arena,
@@ -131,6 +149,7 @@ struct close_channel_request {
     sw_close_reason reason;
     const char *message;
 };
+sw_status close_channel_request_check(const struct close_channel_request *request, sw_error *error);
 sw_status close_channel_request_encode(const struct close_channel_request *request, sw_buffer **ret,
                                        sw_error *error);
 sw_status close_channel_request_decode(const void *data, size_t size, struct arena *arena,
@@ -142,6 +161,8 @@ struct release_request {
     const struct consumer_request *consumers;
     uint32_t consumer_count;
 };
+/* An id may be there more than once: the highest release counts. An empty one is MALFORMED. */
+sw_status release_request_check(const struct release_request *request, sw_error *error);
 sw_status release_request_encode(const struct release_request *request, sw_buffer **ret, sw_error *error);
 sw_status release_request_decode(const void *data, size_t size, struct arena *arena,
                                  struct release_request *ret, sw_error *error);
@@ -161,6 +182,7 @@ struct exchange_request {
     struct digest value_digest;
     struct wait_request wait;
 };
+sw_status exchange_request_check(const struct exchange_request *request, sw_error *error);
 sw_status exchange_request_encode(const struct exchange_request *request, sw_buffer **ret, sw_error *error);
 sw_status exchange_request_decode(const void *data, size_t size, struct arena *arena,
                                   struct exchange_request *ret, sw_error *error);
@@ -179,6 +201,9 @@ sw_status exchange_response_decode(const void *data, size_t size, struct arena *
 
 /* ---- attach ---- */
 
+/* A channel and kind declared twice is MALFORMED, and so is a consumer's id that is empty or twice in one
+ * policy. */
+sw_status attach_request_check(const sw_attachment *request, sw_error *error);
 sw_status attach_request_encode(const sw_attachment *request, sw_buffer **ret, sw_error *error);
 sw_status attach_request_decode(const void *data, size_t size, struct arena *arena, sw_attachment *ret,
                                 sw_error *error);
@@ -207,6 +232,8 @@ struct watch_request {
         *positions; /* the next item wanted, a channel each; each has_stage and names its generation */
     uint32_t position_count;
 };
+/* A position of each channel at most; each names stage, channel and generation. */
+sw_status watch_request_check(const struct watch_request *request, sw_error *error);
 sw_status watch_request_encode(const struct watch_request *request, sw_buffer **ret, sw_error *error);
 sw_status watch_request_decode(const void *data, size_t size, struct arena *arena, struct watch_request *ret,
                                sw_error *error);

@@ -1,63 +1,21 @@
 #include "proto/wire/value_codec.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "proto/base/error.h"
+#include "proto/wire/backwards.h"
 #include "proto/wire/value_tree.h"
-#include "proto/wire/wire_format.h"
-
-/* Written from the end to the start: a length is known once what it measures has been written, so that
- * nothing is measured twice. `at` is the first byte written. */
-struct backwards {
-    uint8_t *at;
-};
-
-static void put_varint(struct backwards *out, uint64_t number) {
-    out->at -= varint_size(number);
-    varint_write(out->at, number);
-}
-
-static void put_tag(struct backwards *out, unsigned field, enum wire_type type) {
-    *--out->at = (uint8_t)WIRE_TAG(field, type);
-}
-
-/* Closes the message or string that ends at `end`. */
-static void put_frame(struct backwards *out, unsigned field, const uint8_t *end) {
-    put_varint(out, (uint64_t)(end - out->at));
-    put_tag(out, field, WIRE_BYTES);
-}
-
-static void put_bytes(struct backwards *out, unsigned field, const void *data, size_t size) {
-    const uint8_t *end = out->at;
-    out->at -= size;
-    if (size > 0) memcpy(out->at, data, size);
-    put_frame(out, field, end);
-}
-
-static void put_number(struct backwards *out, unsigned field, uint64_t number) {
-    put_varint(out, number);
-    put_tag(out, field, WIRE_VARINT);
-}
-
-static void put_double(struct backwards *out, unsigned field, double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    out->at -= sizeof bits;
-    fixed64_write(out->at, bits);
-    put_tag(out, field, WIRE_FIXED64);
-}
 
 static void put_tensor(struct backwards *out, const sw_tensor_view *tensor) {
     const uint8_t *end = out->at;
-    if (tensor->size > 0) put_bytes(out, TENSOR_DATA, tensor->data, tensor->size);
+    if (tensor->size > 0) backwards_bytes(out, TENSOR_DATA, tensor->data, tensor->size);
     if (tensor->rank > 0) {
         const uint8_t *shape_end = out->at;
-        for (uint32_t i = tensor->rank; i > 0; i--) put_varint(out, (uint64_t)tensor->shape[i - 1]);
-        put_frame(out, TENSOR_SHAPE, shape_end);
+        for (uint32_t i = tensor->rank; i > 0; i--) backwards_varint(out, (uint64_t)tensor->shape[i - 1]);
+        backwards_frame(out, TENSOR_SHAPE, shape_end);
     }
-    put_number(out, TENSOR_DTYPE, (uint64_t)tensor->dtype);
-    put_frame(out, VALUE_TENSOR, end);
+    backwards_number(out, TENSOR_DTYPE, (uint64_t)tensor->dtype);
+    backwards_frame(out, VALUE_TENSOR, end);
 }
 
 static void put_value(struct backwards *out, const sw_value *value);
@@ -66,7 +24,7 @@ static void put_items(struct backwards *out, const sw_value *list) {
     for (size_t i = list->list.count; i > 0; i--) {
         const uint8_t *end = out->at;
         put_value(out, &list->list.items[i - 1]);
-        put_frame(out, LIST_ITEMS, end);
+        backwards_frame(out, LIST_ITEMS, end);
     }
 }
 
@@ -75,9 +33,9 @@ static void put_entries(struct backwards *out, const sw_value *dict) {
         const sw_entry *entry = &dict->dict.entries[i - 1];
         const uint8_t *end = out->at;
         put_value(out, &entry->value);
-        put_frame(out, ENTRY_VALUE, end);
-        put_bytes(out, ENTRY_KEY, entry->key.data, entry->key.size);
-        put_frame(out, MAP_VALUES, end);
+        backwards_frame(out, ENTRY_VALUE, end);
+        backwards_bytes(out, ENTRY_KEY, entry->key.data, entry->key.size);
+        backwards_frame(out, MAP_VALUES, end);
     }
 }
 
@@ -85,8 +43,8 @@ static void put_extension(struct backwards *out, const sw_value *extension) {
     const uint8_t *end = out->at;
     sw_bytes type = extension->extension.type;
     put_value(out, extension->extension.value);
-    put_frame(out, EXTENSION_VALUE, end);
-    if (type.size > 0) put_bytes(out, EXTENSION_TYPE, type.data, type.size);
+    backwards_frame(out, EXTENSION_VALUE, end);
+    if (type.size > 0) backwards_bytes(out, EXTENSION_TYPE, type.data, type.size);
 }
 
 /* A member of a oneof is written also where it is 0 or empty: it says which. */
@@ -94,31 +52,31 @@ static void put_value(struct backwards *out, const sw_value *value) {
     const uint8_t *end = out->at;
     switch (value->kind) {
     case SW_VALUE_NULL:
-        return put_number(out, VALUE_NULL, 0);
+        return backwards_number(out, VALUE_NULL, 0);
     case SW_VALUE_BOOL:
-        return put_number(out, VALUE_BOOLEAN, value->boolean);
+        return backwards_number(out, VALUE_BOOLEAN, value->boolean);
     case SW_VALUE_INTEGER:
-        return put_number(out, VALUE_INTEGER, (uint64_t)value->integer);
+        return backwards_number(out, VALUE_INTEGER, (uint64_t)value->integer);
     case SW_VALUE_NUMBER:
-        return put_double(out, VALUE_NUMBER, value->number);
+        return backwards_double(out, VALUE_NUMBER, value->number);
     case SW_VALUE_TEXT:
-        return put_bytes(out, VALUE_TEXT, value->bytes.data, value->bytes.size);
+        return backwards_bytes(out, VALUE_TEXT, value->bytes.data, value->bytes.size);
     case SW_VALUE_BLOB:
-        return put_bytes(out, VALUE_BLOB, value->bytes.data, value->bytes.size);
+        return backwards_bytes(out, VALUE_BLOB, value->bytes.data, value->bytes.size);
     case SW_VALUE_TENSOR:
         return put_tensor(out, &value->tensor);
     case SW_VALUE_LIST:
         put_items(out, value);
-        return put_frame(out, VALUE_LIST, end);
+        return backwards_frame(out, VALUE_LIST, end);
     case SW_VALUE_TUPLE:
         put_items(out, value);
-        return put_frame(out, VALUE_TUPLE, end);
+        return backwards_frame(out, VALUE_TUPLE, end);
     case SW_VALUE_DICT:
         put_entries(out, value);
-        return put_frame(out, VALUE_MAP, end);
+        return backwards_frame(out, VALUE_MAP, end);
     case SW_VALUE_EXTENSION:
         put_extension(out, value);
-        return put_frame(out, VALUE_EXTENSION, end);
+        return backwards_frame(out, VALUE_EXTENSION, end);
     }
 }
 
@@ -126,14 +84,14 @@ static void put_metrics(struct backwards *out, const sw_value *metrics) {
     const uint8_t *end = out->at;
     if (metrics->kind == SW_VALUE_DICT) {
         put_entries(out, metrics);
-        return put_frame(out, METRICS_SINGLE, end);
+        return backwards_frame(out, METRICS_SINGLE, end);
     }
     for (size_t i = metrics->list.count; i > 0; i--) {
         const uint8_t *item_end = out->at;
         put_entries(out, &metrics->list.items[i - 1]);
-        put_frame(out, LIST_ITEMS, item_end);
+        backwards_frame(out, LIST_ITEMS, item_end);
     }
-    put_frame(out, METRICS_LIST, end);
+    backwards_frame(out, METRICS_LIST, end);
 }
 
 static sw_status check_size(uint64_t bytes, bool whatever_size, const char *what, sw_error *error) {

@@ -37,7 +37,7 @@ static sw_status exchange_metrics(struct trainer *trainer, uint64_t step, const 
 static sw_status share_metrics(struct trainer *trainer, uint64_t step, sw_error *error) {
     size_t count = trainer->options->microbatches;
     struct dict dicts[NETWORK_MICROBATCHES_MAX];
-    sw_value items[NETWORK_MICROBATCHES_MAX];
+    sw_value items[NETWORK_MICROBATCHES_MAX] = {0};
     sw_value list = sw_list(items, count);
     bool owner = network_is_last(trainer->net);
     for (size_t m = 0; owner && m < count; m++) items[m] = dict_of(&trainer->metrics[m], &dicts[m]);

@@ -1,0 +1,77 @@
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/commands.h"
+#include "client/cli/messages.h"
+
+const char *argp_program_version = "stagewire " STAGEWIRE_VERSION;
+
+struct chosen {
+    const struct command *command;
+    int first; /* index of the command's name */
+};
+
+static error_t choose(int key, char *argument, struct argp_state *state) {
+    struct chosen *chosen = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG: {
+        chosen->command = command_find(argument);
+        if (!chosen->command) {
+            const char *near = command_suggest(argument);
+            argp_error(state, "'%s' is no command%s%s%s", argument, near ? "; did you mean '" : "",
+                       near ? near : "", near ? "'?" : "");
+        }
+        chosen->first = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    }
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no command; say what to do");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What --help shows below the options: from the tables, so that it is complete. */
+static char *help_filter(int key, const char *text, void *input) {
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC) return (char *)text;
+    char *page;
+    size_t size;
+    FILE *out = open_memstream(&page, &size);
+    if (!out) return NULL;
+    fprintf(out, "Commands:\n");
+    for (const struct command *command = commands; command->name; command++)
+        if (command->summary)
+            fprintf(out, "  %-8s %-31s %s\n", command->name, command->arguments, command->summary);
+    fprintf(out,
+            "\n'stagewire COMMAND --help' shows a command's options. ENDPOINT is HOST:PORT or unix:PATH.\n"
+            "Data goes to standard output, messages to standard error.\n\nExit status:\n");
+#define PRINT_CODE(name, number, meaning) fprintf(out, "  %3d  %s\n", number, meaning);
+    EXIT_CODE_MAP(PRINT_CODE)
+#undef PRINT_CODE
+    fclose(out);
+    return page;
+}
+
+int main(int argc, char **argv) {
+    static const struct argp argp = {
+        .parser = choose,
+        .args_doc = "COMMAND [ARGUMENT...]",
+        .doc =
+            "Loss metrics and tensors, from the pipeline stage that owns them to everyone who needs them.\v ",
+        .help_filter = help_filter,
+    };
+    argp_err_exit_status = EXIT_USAGE;
+    struct chosen chosen = {0};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &chosen);
+
+    char name[64];
+    snprintf(name, sizeof name, "stagewire %s", chosen.command->name);
+    argv[chosen.first] = name;
+    enum cli_exit code = chosen.command->run(argc - chosen.first, argv + chosen.first);
+    return messages_flush_output(name, code);
+}

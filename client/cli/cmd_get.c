@@ -9,7 +9,7 @@
 #include "client/cli/options.h"
 #include "client/cli/parse.h"
 #include "client/cli/show_metrics.h"
-#include "client/cli/table.h"
+#include "client/cli/text_table.h"
 #include "proto/base/error.h"
 
 enum { KEY_NO_WAIT = 1000, KEY_TENSORS };

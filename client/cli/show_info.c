@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "client/cli/json_write.h"
-#include "client/cli/table.h"
+#include "client/cli/text_table.h"
 #include "proto/base/error.h"
 
 static const char *reason_name(sw_close_reason reason) {
@@ -21,99 +21,100 @@ static const char *reason_name(sw_close_reason reason) {
     }
 }
 
-static void add_pair(struct table *table, const char *name, uint64_t number) {
-    table_add(table, "%s", name);
-    table_add(table, "%" PRIu64, number);
+static void add_pair(struct text_table *table, const char *name, uint64_t number) {
+    text_table_add(table, "%s", name);
+    text_table_add(table, "%" PRIu64, number);
 }
 
-static void add_budget(struct table *table, const char *name, uint64_t used, uint64_t limit) {
-    table_add(table, "%s", name);
-    table_add(table, "%" PRIu64 " of %" PRIu64 " bytes", used, limit);
+static void add_budget(struct text_table *table, const char *name, uint64_t used, uint64_t limit) {
+    text_table_add(table, "%s", name);
+    text_table_add(table, "%" PRIu64 " of %" PRIu64 " bytes", used, limit);
 }
 
-static void add_features(struct table *table, const sw_info *info) {
-    struct table_cell cell;
-    table_add(table, "features");
-    FILE *out = table_cell_open(&cell);
+static void add_features(struct text_table *table, const sw_info *info) {
+    struct text_table_cell cell;
+    text_table_add(table, "features");
+    FILE *out = text_table_cell_open(&cell);
     for (uint32_t i = 0; i < info->feature_count; i++) fprintf(out, "%s%s", i ? " " : "", info->features[i]);
-    table_cell_close(table, &cell);
+    text_table_cell_close(table, &cell);
 }
 
 static void put_endpoint(FILE *out, const sw_info *info) {
-    struct table table;
-    table_init(&table, 2, (const char *const[]){"endpoint", ""});
-    table_add(&table, "run");
-    table_add(&table, "%s", info->run_id);
+    struct text_table table;
+    text_table_init(&table, 2, (const char *const[]){"endpoint", ""});
+    text_table_add(&table, "run");
+    text_table_add(&table, "%s", info->run_id);
     add_pair(&table, "generation", info->generation);
-    table_add(&table, "version");
-    table_add(&table, "%s", info->version);
+    text_table_add(&table, "version");
+    text_table_add(&table, "%s", info->version);
     add_features(&table, info);
-    table_add(&table, "incarnation");
-    table_add(&table, "%016" PRIx64, info->incarnation);
+    text_table_add(&table, "incarnation");
+    text_table_add(&table, "%016" PRIx64, info->incarnation);
     add_budget(&table, "tensors held", info->held_bytes, info->store_bytes);
     add_budget(&table, "metrics held", info->metrics_held_bytes, info->metrics_bytes);
-    table_add(&table, "pinned");
-    table_add(&table, "%" PRIu64 " bytes", info->pinned_bytes);
+    text_table_add(&table, "pinned");
+    text_table_add(&table, "%" PRIu64 " bytes", info->pinned_bytes);
     add_pair(&table, "open calls", info->open_calls);
     add_pair(&table, "waiting", info->waiting);
     add_pair(&table, "streams", info->streams);
     add_pair(&table, "watches", info->watches);
     add_pair(&table, "open publishes", info->open_publishes);
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
 }
 
 static void put_leases(FILE *out, const sw_info *info) {
-    struct table table;
-    table_init(&table, 4, (const char *const[]){"lease of stage", "group", "stages", "state"});
+    struct text_table table;
+    text_table_init(&table, 4, (const char *const[]){"lease of stage", "group", "stages", "state"});
     for (uint32_t i = 0; i < info->lease_count; i++) {
         const sw_lease_info *lease = &info->leases[i];
-        table_add(&table, "%" PRIu32, lease->stage);
-        table_add(&table, "%" PRIu32, lease->group);
-        table_add(&table, "%" PRIu32, lease->stage_count);
-        table_add(&table, "%s", lease->lost ? "lost" : "attached");
+        text_table_add(&table, "%" PRIu32, lease->stage);
+        text_table_add(&table, "%" PRIu32, lease->group);
+        text_table_add(&table, "%" PRIu32, lease->stage_count);
+        text_table_add(&table, "%s", lease->lost ? "lost" : "attached");
     }
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
 }
 
-static void add_position(struct table *table, const sw_channel_info *channel, const sw_address *position) {
+static void add_position(struct text_table *table, const sw_channel_info *channel,
+                         const sw_address *position) {
     if (channel->has_items)
-        table_add(table, "%" PRIu64 "/%" PRIu32, position->step, position->call);
+        text_table_add(table, "%" PRIu64 "/%" PRIu32, position->step, position->call);
     else
-        table_add(table, "-");
+        text_table_add(table, "-");
 }
 
 /* "stage-0<8": it has released every step below 8. */
-static void add_consumers(struct table *table, const sw_channel_info *channel) {
-    struct table_cell cell;
-    FILE *out = table_cell_open(&cell);
+static void add_consumers(struct text_table *table, const sw_channel_info *channel) {
+    struct text_table_cell cell;
+    FILE *out = text_table_cell_open(&cell);
     if (channel->consumer_count == 0) fputc('-', out);
     for (uint32_t i = 0; i < channel->consumer_count; i++)
         fprintf(out, "%s%s<%" PRIu64, i ? " " : "", channel->consumers[i], channel->released_below[i]);
-    table_cell_close(table, &cell);
+    text_table_cell_close(table, &cell);
 }
 
 static void put_channels(FILE *out, const sw_info *info) {
-    struct table table;
-    table_init(&table, 10,
-               (const char *const[]){"channel", "kind", "stage", "group", "items", "bytes", "oldest",
-                                     "latest", "released", "state"});
+    struct text_table table;
+    text_table_init(&table, 10,
+                    (const char *const[]){"channel", "kind", "stage", "group", "items", "bytes", "oldest",
+                                          "latest", "released", "state"});
     for (uint32_t i = 0; i < info->channel_count; i++) {
         const sw_channel_info *channel = &info->channels[i];
-        table_add(&table, "%s", channel->latest.channel);
-        table_add(&table, "%s", item_kind_name(channel->kind));
-        table_add(&table, "%" PRIu32, channel->latest.stage);
-        table_add(&table, "%" PRIu32, channel->latest.group);
-        table_add(&table, "%" PRIu64, channel->items);
-        table_add(&table, "%" PRIu64, channel->held_bytes);
+        text_table_add(&table, "%s", channel->latest.channel);
+        text_table_add(&table, "%s", item_kind_name(channel->kind));
+        text_table_add(&table, "%" PRIu32, channel->latest.stage);
+        text_table_add(&table, "%" PRIu32, channel->latest.group);
+        text_table_add(&table, "%" PRIu64, channel->items);
+        text_table_add(&table, "%" PRIu64, channel->held_bytes);
         add_position(&table, channel, &channel->oldest);
         add_position(&table, channel, &channel->latest);
         add_consumers(&table, channel);
-        table_add(&table, "%s", channel->is_closed ? reason_name(channel->closed_reason) : "open");
+        text_table_add(&table, "%s", channel->is_closed ? reason_name(channel->closed_reason) : "open");
     }
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
 }
 
 void show_info_tables(FILE *out, const sw_info *info) {

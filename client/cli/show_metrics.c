@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "client/cli/json_write.h"
-#include "client/cli/table.h"
+#include "client/cli/text_table.h"
 #include "proto/base/error.h"
 
 void show_address_json(FILE *out, const sw_address *address) {
@@ -33,29 +33,29 @@ void show_metrics_json(FILE *out, const sw_metrics *metrics) {
     fputs("}\n", out);
 }
 
-static void add_value(struct table *table, const sw_value *value) {
-    struct table_cell cell;
-    FILE *out = table_cell_open(&cell);
+static void add_value(struct text_table *table, const sw_value *value) {
+    struct text_table_cell cell;
+    FILE *out = text_table_cell_open(&cell);
     if (value) json_write_value(out, value);
-    table_cell_close(table, &cell);
+    text_table_cell_close(table, &cell);
 }
 
-static void add_key(struct table *table, sw_bytes key) {
-    struct table_cell cell;
-    fwrite(key.data, 1, key.size, table_cell_open(&cell));
-    table_cell_close(table, &cell);
+static void add_key(struct text_table *table, sw_bytes key) {
+    struct text_table_cell cell;
+    fwrite(key.data, 1, key.size, text_table_cell_open(&cell));
+    text_table_cell_close(table, &cell);
 }
 
 static void put_dict(FILE *out, const sw_value *dict) {
-    struct table table;
-    table_init(&table, 2, (const char *const[]){"name", "value"});
+    struct text_table table;
+    text_table_init(&table, 2, (const char *const[]){"name", "value"});
     for (size_t i = 0; i < dict->dict.count; i++) {
         const sw_entry *entry = &dict->dict.entries[i];
         add_key(&table, entry->key);
         add_value(&table, &entry->value);
     }
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
 }
 
 static bool same(sw_bytes a, sw_bytes b) {
@@ -99,16 +99,16 @@ static void put_list(FILE *out, const sw_value *list) {
     size_t columns;
     sw_bytes *keys = collect_keys(list, &columns);
     if (!keys) return;
-    struct table table;
-    table_init(&table, columns + 1, NULL);
-    table_add(&table, "item");
+    struct text_table table;
+    text_table_init(&table, columns + 1, NULL);
+    text_table_add(&table, "item");
     for (size_t k = 0; k < columns; k++) add_key(&table, keys[k]);
     for (size_t i = 0; i < list->list.count; i++) {
-        table_add(&table, "%zu", i);
+        text_table_add(&table, "%zu", i);
         for (size_t k = 0; k < columns; k++) add_value(&table, find(&list->list.items[i], keys[k], k));
     }
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
     free(keys);
 }
 
@@ -139,17 +139,17 @@ void show_manifest_json(FILE *out, const sw_tensors *tensors) {
 
 void show_manifest_table(FILE *out, const sw_tensors *tensors) {
     put_heading(out, sw_tensors_address(tensors), SW_TENSORS);
-    struct table table;
-    table_init(&table, 4, (const char *const[]){"name", "dtype", "shape", "bytes"});
+    struct text_table table;
+    text_table_init(&table, 4, (const char *const[]){"name", "dtype", "shape", "bytes"});
     for (uint32_t i = 0; i < sw_tensors_count(tensors); i++) {
         const sw_tensor_view *view = sw_tensors_view(tensors, i);
-        struct table_cell cell;
-        table_add(&table, "%s", sw_tensors_name(tensors, i));
-        table_add(&table, "%s", sw_dtype_name(view->dtype));
-        json_write_shape(table_cell_open(&cell), view);
-        table_cell_close(&table, &cell);
-        table_add(&table, "%zu", view->size);
+        struct text_table_cell cell;
+        text_table_add(&table, "%s", sw_tensors_name(tensors, i));
+        text_table_add(&table, "%s", sw_dtype_name(view->dtype));
+        json_write_shape(text_table_cell_open(&cell), view);
+        text_table_cell_close(&table, &cell);
+        text_table_add(&table, "%zu", view->size);
     }
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
 }

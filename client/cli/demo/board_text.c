@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "client/cli/json_write.h"
-#include "client/cli/table.h"
+#include "client/cli/text_table.h"
 #include "proto/base/clock.h"
 
 #define BAR_WIDTH 30
@@ -25,20 +25,20 @@ static double steps_per_second(const struct board *board, uint64_t steps) {
 }
 
 static void put_stages(const struct board *board, FILE *out) {
-    struct table table;
-    table_init(&table, 6,
-               (const char *const[]){"stage", "pulls", "pulled", "published", "pull p50", "pull p99"});
+    struct text_table table;
+    text_table_init(&table, 6,
+                    (const char *const[]){"stage", "pulls", "pulled", "published", "pull p50", "pull p99"});
     for (unsigned i = 0; i < board->options->stages; i++) {
         const struct report_traffic *traffic = &board->stages[i].traffic;
-        table_add(&table, "%u", i);
-        table_add(&table, "%" PRIu64, traffic->pulls);
-        table_add(&table, "%.1f MiB", (double)traffic->pulled_bytes / MIB);
-        table_add(&table, "%.1f MiB", (double)traffic->published_bytes / MIB);
-        table_add(&table, "%.0f us", us(traffic->p50_ns));
-        table_add(&table, "%.0f us", us(traffic->p99_ns));
+        text_table_add(&table, "%u", i);
+        text_table_add(&table, "%" PRIu64, traffic->pulls);
+        text_table_add(&table, "%.1f MiB", (double)traffic->pulled_bytes / MIB);
+        text_table_add(&table, "%.1f MiB", (double)traffic->published_bytes / MIB);
+        text_table_add(&table, "%.0f us", us(traffic->p50_ns));
+        text_table_add(&table, "%.0f us", us(traffic->p99_ns));
     }
-    table_print(&table, out);
-    table_destroy(&table);
+    text_table_print(&table, out);
+    text_table_destroy(&table);
 }
 
 unsigned board_text_page(const struct board *board, uint64_t shown) {

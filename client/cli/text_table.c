@@ -1,4 +1,4 @@
-#include "client/cli/table.h"
+#include "client/cli/text_table.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static size_t width_of(const char *text) {
 }
 
 /* Takes the text over. */
-static void add(struct table *table, char *text) {
+static void add(struct text_table *table, char *text) {
     if (table->cells == table->capacity) {
         table->capacity = table->capacity ? 2 * table->capacity : 64;
         table->cell = check(realloc(table->cell, table->capacity * sizeof *table->cell));
@@ -34,42 +34,43 @@ static void add(struct table *table, char *text) {
     table->cell[table->cells++] = text;
 }
 
-void table_init(struct table *table, size_t columns, const char *const *headings) {
-    *table = (struct table){.columns = columns, .width = check(calloc(columns + 1, sizeof *table->width))};
-    for (size_t i = 0; headings && i < columns; i++) table_add(table, "%s", headings[i]);
+void text_table_init(struct text_table *table, size_t columns, const char *const *headings) {
+    *table =
+        (struct text_table){.columns = columns, .width = check(calloc(columns + 1, sizeof *table->width))};
+    for (size_t i = 0; headings && i < columns; i++) text_table_add(table, "%s", headings[i]);
 }
 
-void table_destroy(struct table *table) {
+void text_table_destroy(struct text_table *table) {
     for (size_t i = 0; i < table->cells; i++) free(table->cell[i]);
     free(table->cell);
     free(table->width);
 }
 
-FILE *table_cell_open(struct table_cell *cell) {
+FILE *text_table_cell_open(struct text_table_cell *cell) {
     cell->out = check(open_memstream(&cell->text, &cell->size));
     return cell->out;
 }
 
-void table_cell_close(struct table *table, struct table_cell *cell) {
+void text_table_cell_close(struct text_table *table, struct text_table_cell *cell) {
     if (fclose(cell->out) != 0) check(NULL);
-    struct table_cell clean;
-    FILE *out = table_cell_open(&clean);
+    struct text_table_cell clean;
+    FILE *out = text_table_cell_open(&clean);
     messages_put_clean(out, cell->text, cell->size);
     free(cell->text);
     if (fclose(out) != 0) check(NULL);
     add(table, clean.text);
 }
 
-void table_add(struct table *table, const char *format, ...) {
-    struct table_cell cell;
+void text_table_add(struct text_table *table, const char *format, ...) {
+    struct text_table_cell cell;
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(table_cell_open(&cell), format, arguments);
+    vfprintf(text_table_cell_open(&cell), format, arguments);
     va_end(arguments);
-    table_cell_close(table, &cell);
+    text_table_cell_close(table, &cell);
 }
 
-void table_print(const struct table *table, FILE *out) {
+void text_table_print(const struct text_table *table, FILE *out) {
     for (size_t i = 0; i < table->cells; i++) {
         size_t column = i % table->columns;
         fputs(table->cell[i], out);

@@ -69,7 +69,7 @@ void call_over(struct sw_call *call) {
 
 static void run_begin(struct op *op, bool ok) {
     (void)ok;
-    call_begin(container_of(op, struct sw_call, begin_op));
+    client_call_begin(container_of(op, struct sw_call, begin_op));
 }
 
 static void run_cancel(struct op *op, bool ok) {

@@ -92,7 +92,7 @@ sw_status call_wait(struct sw_call *call, sw_error *error);
 sw_status call_run(struct sw_call *call, sw_error *error);
 
 /* Loop's thread: ends the attempt that is under way, and the call with this error. */
-void call_fail(struct sw_call *call, const sw_error *error);
+void client_call_fail(struct sw_call *call, const sw_error *error);
 /* Loop's thread: something arrived, so that tries are counted anew. */
 void call_progress(struct sw_call *call);
 

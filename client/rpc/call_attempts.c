@@ -71,7 +71,7 @@ static void attempt_message(struct attempt *attempt, grpc_byte_buffer *message) 
     if (call->is_cancelled || call->has_failed) return;
     call->answers++;
     sw_error error;
-    if (call->ops->message(call, message, &error) != SW_OK) call_fail(call, &error);
+    if (call->ops->message(call, message, &error) != SW_OK) client_call_fail(call, &error);
 }
 
 static void attempt_written(struct attempt *attempt) {
@@ -198,7 +198,7 @@ static void attempt_ended(struct attempt *attempt, const sw_error *ended) {
 
 /* ---- from outside ---- */
 
-void call_begin(struct sw_call *call) {
+void client_call_begin(struct sw_call *call) {
     call->is_cancelled = !client_enter(call->client, &call->member) || atomic_load(&call->cancel_asked);
     if (call->is_cancelled) {
         say_cancelled(call);
@@ -220,7 +220,7 @@ void call_cancel_now(struct sw_call *call) {
     finish(call);
 }
 
-void call_fail(struct sw_call *call, const sw_error *error) {
+void client_call_fail(struct sw_call *call, const sw_error *error) {
     if (call->has_failed) return;
     call->has_failed = true;
     call->error = *error;

@@ -4,7 +4,7 @@
 
 #include "client/rpc/call.h"
 
-void call_begin(struct sw_call *call);
+void client_call_begin(struct sw_call *call);
 void call_cancel_now(struct sw_call *call); /* harmless if it is over */
 
 /* Tells the caller and lets go of the loop's hold. */

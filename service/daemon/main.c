@@ -1,6 +1,8 @@
 /* stagewired: an endpoint as a process of its own. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proto/base/clock.h"
@@ -18,8 +20,22 @@ static int fail(const sw_error *error) {
     return error->code == SW_INVALID_ARGUMENT ? EXIT_TOLD_WRONG : EXIT_CANNOT_SERVE;
 }
 
-static int drain_and_close(sw_endpoint *endpoint, const struct config *config) {
+/* Nobody need wait for observers, but what is held does not vanish under their hands either: whoever is told
+ * of the drain has this long to pull it. */
+#define DRAIN_AT_LEAST_MS 500
+
+static void drain(sw_endpoint *endpoint, const struct config *config) {
+    int64_t least = config->endpoint.drain_grace_ms < DRAIN_AT_LEAST_MS ? config->endpoint.drain_grace_ms
+                                                                        : DRAIN_AT_LEAST_MS;
+    int64_t until = signals_await_drain() + least;
+    const struct timespec end = {until / 1000, until % 1000 * 1000000};
     sw_endpoint_wait_drained(endpoint, CLOCK_NEVER, NULL);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {
+    }
+}
+
+static int drain_and_close(sw_endpoint *endpoint, const struct config *config) {
+    drain(endpoint, config);
     signals_drain(NULL);
     if (*config->port_file) port_file_remove(config->port_file);
     sw_endpoint_close(endpoint, 0);

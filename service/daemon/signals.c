@@ -5,17 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proto/base/clock.h"
 #include "proto/base/error.h"
 #include "proto/base/log.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sw_endpoint *draining;
+static pthread_cond_t first = PTHREAD_COND_INITIALIZER;
 static bool told;
+static int64_t told_ms;
 
 static void on_first(int number) {
     log_info("draining", LOG_TEXT("signal", strsignal(number)));
     pthread_mutex_lock(&mutex);
     told = true;
+    told_ms = clock_now_ms(&clock_system);
+    pthread_cond_signal(&first);
     if (draining) sw_endpoint_drain(draining);
     pthread_mutex_unlock(&mutex);
 }
@@ -52,4 +57,12 @@ void signals_drain(sw_endpoint *endpoint) {
     draining = endpoint;
     if (endpoint && told) sw_endpoint_drain(endpoint);
     pthread_mutex_unlock(&mutex);
+}
+
+int64_t signals_await_drain(void) {
+    pthread_mutex_lock(&mutex);
+    while (!told) pthread_cond_wait(&first, &mutex);
+    int64_t when = told_ms;
+    pthread_mutex_unlock(&mutex);
+    return when;
 }

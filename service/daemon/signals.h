@@ -11,4 +11,7 @@ sw_status signals_start(sw_error *error);
 /* The endpoint that is to be drained, from now on; NULL: none any more. */
 void signals_drain(sw_endpoint *endpoint);
 
+/* Waits for the first signal; returns when it came, on the monotonic clock, in milliseconds. */
+int64_t signals_await_drain(void);
+
 #endif

@@ -42,7 +42,10 @@ static void close_stage(struct store *store, struct store_stage *stage, struct c
     if (!stage->closed) stage_close(store, stage, closing);
     list_each(node, &stage->channels) {
         struct store_channel *channel = container_of(node, struct store_channel, in_stage);
-        if (!channel->closed) close_channel(store, channel, closing);
+        if (!channel->closed)
+            close_channel(store, channel, closing);
+        else
+            publishes_end(store, channel, SW_REASON_CHANNEL_CLOSED);
     }
     waiting_settle_stage(store, stage);
     meetings_settle_group(store, stage->group);
@@ -61,7 +64,9 @@ static sw_status close_all(struct store *store, const struct subject *subject, s
         closing_unref(store, closing);
         return say_no_memory(store, subject, error);
     }
+    stage->holds++;
     generation_begin_first(store);
+    stage->holds--;
     close_stage(store, stage, closing);
     closing_unref(store, closing);
     return SW_OK;
@@ -75,7 +80,10 @@ static sw_status close_one(struct store *store, const sw_address *address, sw_it
     struct store_channel *channel = writer.channel;
     if (channel->closed) {
         writer_admit(store, &writer);
-        if (closing_is(channel->closed, reason, message)) return SW_OK;
+        if (closing_is(channel->closed, reason, message)) {
+            publishes_end(store, channel, SW_REASON_CHANNEL_CLOSED);
+            return SW_OK;
+        }
         return say_closed_otherwise(&(struct subject){writer.address, kind, ABOUT_CHANNEL}, channel->closed,
                                     error);
     }

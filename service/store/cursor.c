@@ -54,7 +54,7 @@ void cursor_begin(struct store *store, struct cursor *cursor, const sw_address *
         begin_at_latest(cursor);
         return;
     }
-    if (start == WATCH_POSITIONS && position)
+    if (start == WATCH_POSITIONS && position && position->generation >= store->generation)
         begin_at_position(store, cursor, position);
     else
         begin_at_oldest(cursor);

@@ -229,18 +229,25 @@ void store_word_finish(struct store *store, struct store_word *word) {
 
 /* ---- speaking ---- */
 
-/* The newest keep_steps are kept. */
+static void set_floor(struct meetings *meetings) {
+    meetings->has_floor = true;
+    meetings->floor = meetings->kept[0]->at;
+}
+
 void meetings_trim(struct store *store, struct meetings *meetings) {
     while (meetings->count > store->options.keep_steps) {
         meeting_let_go(store, meetings->kept[0], SW_REASON_EVICTED);
-        meetings->has_floor = true;
-        meetings->floor = meetings->kept[0]->at;
+        set_floor(meetings);
     }
 }
 
-static bool is_below_what_is_kept(const struct store *store, const struct meetings *meetings, struct at at) {
-    if (meetings->has_floor && at_below(at, meetings->floor)) return true;
-    return meetings->count >= store->options.keep_steps && at_below(at, meetings->kept[0]->at);
+static bool is_gone(const struct meetings *meetings, struct at at) {
+    return meetings && meetings->has_floor && at_below(at, meetings->floor);
+}
+
+/* It would be the first to go. */
+static bool is_below_the_newest(const struct store *store, const struct meetings *meetings, struct at at) {
+    return meetings && meetings->count >= store->options.keep_steps && at_below(at, meetings->kept[0]->at);
 }
 
 static sw_status check(const struct store *store, const struct store_word *word,
@@ -248,8 +255,7 @@ static sw_status check(const struct store *store, const struct store_word *word,
                        sw_error *error) {
     const struct exchange_request *request = word->request;
     struct subject subject = subject_of(word);
-    if (!meeting && meetings && is_below_what_is_kept(store, meetings, at_of(word)))
-        return say_meeting_gone(&subject, error);
+    if (!meeting && is_gone(meetings, at_of(word))) return say_meeting_gone(&subject, error);
     uint64_t size = request->value_bytes ? sw_buffer_size(request->value_bytes) : 0;
     if (size > SW_MESSAGE_MAX) return say_larger_than_message(&subject, size, error);
     if (size > store->rest.capacity) return say_larger_than_budget(&subject, &store->rest, size, error);
@@ -306,6 +312,10 @@ static sw_status join(struct store *store, struct store_word *word, struct store
     struct store_meeting *meeting = meetings ? meeting_find(meetings, at_of(word)) : NULL;
     sw_status status = check(store, word, meetings, meeting, error);
     if (status != SW_OK) return status;
+    if (!meeting && is_below_the_newest(store, meetings, at_of(word))) {
+        set_floor(meetings);
+        return say_meeting_gone(&subject, error);
+    }
     if (!meetings && store->meetings.count >= store->options.max_channels)
         return say_limit(store, &subject, "channels", store->options.max_channels, error);
     if (!meetings) meetings = meetings_create(store, a->generation, a->group, a->channel);

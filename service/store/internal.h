@@ -107,7 +107,7 @@ struct store_stage {
     struct list channels;
     struct list waiting; /* struct store_waiting of any generation */
     struct list leases;
-    uint32_t pending; /* leases that will be granted */
+    uint32_t holds; /* that keep it: leases that may be granted, and who is about to use it */
     bool lost;
     struct closing *closed; /* all its channels, those never seen included */
     struct list mute;       /* in store.mute */

@@ -66,11 +66,12 @@ void keep_trim(struct store *store, struct store_channel *channel) {
 void keep_release(struct store *store, struct store_channel *channel, const char *id, uint64_t below) {
     struct policy *policy = channel->policy;
     struct consumer *consumer = policy ? policy_consumer(policy, id) : NULL;
-    if (!consumer || consumer->dropped || below <= consumer->below) return;
-    bool held_the_minimum = consumer->below == policy->minimum;
-    consumer->below = below;
-    if (!held_the_minimum || --policy->at_minimum > 0) return;
-    policy_measure(policy);
+    if (!consumer) return;
+    bool held_the_minimum = !consumer->dropped && consumer->below == policy->minimum;
+    if (below > consumer->below) {
+        consumer->below = below;
+        if (held_the_minimum && --policy->at_minimum == 0) policy_measure(policy);
+    }
     keep_trim(store, channel);
 }
 

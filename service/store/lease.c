@@ -46,13 +46,13 @@ static void grant(struct store *store, struct store_lease *lease) {
 
 static void await_generation(struct store *store, struct store_lease *lease) {
     lease->pending = true;
-    lease->stage->pending++;
+    lease->stage->holds++;
     list_append(&store->pending, &lease->link);
 }
 
 static void stop_awaiting(struct store_lease *lease) {
     lease->pending = false;
-    lease->stage->pending--;
+    lease->stage->holds--;
     list_remove(&lease->link);
 }
 
@@ -71,10 +71,10 @@ sw_status store_attach(struct store *store, struct store_lease *lease, const sw_
         declarations_discard(store, &declarations);
         return say_no_memory(store, &subject, error);
     }
-    stage->pending++; /* holds it while an older generation is cleared away */
+    stage->holds++; /* holds it while an older generation is cleared away */
     if (generation > store->generation && !pending) generation_begin(store, generation);
     declarations_apply(store, &declarations);
-    stage->pending--;
+    stage->holds--;
 
     lease->link = (struct list){NULL, NULL};
     lease->stage = stage;

@@ -28,7 +28,7 @@ struct store_stage *stage_get(struct store *store, uint32_t number, uint32_t gro
 
 void stage_put(struct store *store, struct store_stage *stage) {
     if (!list_empty(&stage->channels) || !list_empty(&stage->waiting) || !list_empty(&stage->leases)) return;
-    if (stage->pending > 0 || stage->lost || stage->closed || stage->grace.queued) return;
+    if (stage->holds > 0 || stage->lost || stage->closed || stage->grace.queued) return;
     table_remove(&store->stages, &stage->by_number);
     store_put(store, stage);
 }

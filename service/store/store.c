@@ -54,6 +54,7 @@ struct store *store_create(const struct store_options *options, const struct sto
     if (options->keep_tensor_steps == 0) store->options.keep_tensor_steps = 1;
     if (options->pinned_bytes == 0) store->options.pinned_bytes = options->store_bytes;
     store->hash_seed = store_random(store);
+    store->sequence = 1; /* 0 is never */
     budget_init(&store->tensors, "--store-bytes", options->store_bytes);
     budget_init(&store->rest, "--metrics-bytes", options->metrics_bytes);
     init_tables(store);

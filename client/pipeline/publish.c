@@ -51,20 +51,31 @@ static sw_status declare(sw_pipeline *pipeline, const struct pipeline_place *pla
     return status;
 }
 
+/* Where there is no room it is because of stages that lag: those belong into the words, too. */
+static sw_status name_laggards(sw_status status, sw_error *error) {
+    const char *laggards =
+        error && error->reason == SW_REASON_STORE_FULL ? sw_error_metadata(error, "consumers") : NULL;
+    if (status == SW_OK || !laggards) return status;
+    error_prefix(error, "waited in vain for consumers that lag, %.256s: ", laggards);
+    return status;
+}
+
 sw_status pipeline_publish_metrics(sw_pipeline *pipeline, const struct pipeline_place *place,
                                    const sw_value *metrics, sw_error *error) {
     sw_status status = declare(pipeline, place, error);
     if (status != SW_OK) return status;
-    return sw_publish_metrics(pipeline->publisher, &place->address, metrics, pipeline_time_left_ms(place),
-                              NULL, error);
+    status = sw_publish_metrics(pipeline->publisher, &place->address, metrics, pipeline_time_left_ms(place),
+                                NULL, error);
+    return name_laggards(status, error);
 }
 
 sw_status pipeline_publish_tensors(sw_pipeline *pipeline, const struct pipeline_place *place,
                                    const sw_named_tensor *tensors, uint32_t count, sw_error *error) {
     sw_status status = declare(pipeline, place, error);
     if (status != SW_OK) return status;
-    return sw_publish_tensors(pipeline->publisher, &place->address, tensors, count,
-                              pipeline_time_left_ms(place), NULL, error);
+    status = sw_publish_tensors(pipeline->publisher, &place->address, tensors, count,
+                                pipeline_time_left_ms(place), NULL, error);
+    return name_laggards(status, error);
 }
 
 sw_status pipeline_publish_failure(sw_pipeline *pipeline, const struct pipeline_place *place,

@@ -62,11 +62,11 @@ void board_text_line(const struct board *board, uint64_t step) {
     const struct network_metrics *metrics = &board->metrics[step];
     fprintf(board->out, "step %4" PRIu64 "/%" PRIu64 "  loss %.6f  accuracy %.4f  moved %.1f MiB", step + 1,
             board->options->steps, metrics->loss, metrics->accuracy, moved_mib(board));
-    for (unsigned i = 0; i < board->options->stages; i++) {
+    bool pulls = board->options->stages > 1;
+    if (pulls) fputs("  pull p50/p99 us", board->out);
+    for (unsigned i = 0; pulls && i < board->options->stages; i++) {
         const struct report_traffic *traffic = &board->stages[i].traffic;
-        if (traffic->pulls == 0) continue;
-        fprintf(board->out, "  stage %u p50 %.0f us p99 %.0f us", i, us(traffic->p50_ns),
-                us(traffic->p99_ns));
+        fprintf(board->out, "  %.0f/%.0f", us(traffic->p50_ns), us(traffic->p99_ns));
     }
     fputc('\n', board->out);
 }

@@ -110,6 +110,7 @@ static sw_status report_done(struct stage *stage, sw_error *error) {
 static sw_status train(struct stage *stage, sw_error *error) {
     struct trainer *trainer = &stage->trainer;
     sw_status status = trainer_create(trainer, &stage->options, &stage->links, stage->pipeline, error);
+    if (status == SW_OK) status = share_settings(trainer, error);
     for (uint64_t step = 0; step < stage->options.steps && status == SW_OK; step++) {
         status = trainer_step(trainer, step, error);
         if (status == SW_OK) status = report_step(stage, step, error);

@@ -53,6 +53,8 @@ static void end_in_time(struct launcher *launcher) {
         go_on(launcher, WAITING_FOR_OTHERS, PATIENCE_MS);
     if (launcher->ending == RUNNING || now_ms() < launcher->next_ms) return;
     if (launcher->ending == WAITING_FOR_OTHERS) {
+        messages_say(launcher->who, EXIT_INTERNAL, "stages that have not ended after %d s are terminated",
+                     PATIENCE_MS / 1000);
         terminate(launcher);
     } else {
         stages_signal(&launcher->stages, SIGKILL);

@@ -14,6 +14,7 @@
 #define END_WAIT_MS       600000
 #define FAILURE_LINGER_MS 300
 #define RELEASE_MS        1000
+#define BETTER_REASON_MS  1000
 
 static sw_status open_endpoint(struct links *links, const char *listen, sw_error *error) {
     sw_endpoint_options options;
@@ -72,6 +73,7 @@ sw_status links_serve(struct links *links, unsigned stage, unsigned stages, cons
     return status == SW_OK ? attach(links, error) : status;
 }
 
+/* Also reaches it: only an endpoint that was reached once can be lost. */
 static sw_status open_client(const struct links *links, const char *endpoint, sw_client **ret_client,
                              sw_error *error) {
     char consumer[32];
@@ -82,7 +84,12 @@ static sw_status open_client(const struct links *links, const char *endpoint, sw
     options.consumer_id = consumer;
     options.timeout_ms = LINKS_TIMEOUT_MS;
     options.endpoint_grace_ms = LINKS_GRACE_MS;
-    return sw_client_open(endpoint, &options, ret_client, error);
+    sw_status status = sw_client_open(endpoint, &options, ret_client, error);
+    if (status != SW_OK) return status;
+    sw_info *info;
+    status = sw_client_info(*ret_client, 0, &info, error);
+    if (status == SW_OK) sw_info_destroy(info);
+    return status;
 }
 
 static sw_address address_of(unsigned stage, const char *channel, uint64_t step, unsigned call) {
@@ -126,24 +133,23 @@ sw_status links_publish(struct links *links, const char *channel, uint64_t step,
  * come. */
 static sw_status take_end(struct links *links, sw_error *error) {
     sw_metrics *metrics = NULL;
-    sw_error why;
-    sw_status status = sw_call_finish_metrics(links->end, &metrics, &why);
+    sw_status status = sw_call_finish_metrics(links->end, &metrics, error);
     sw_call_destroy(links->end);
     links->end = NULL;
-    if (status == SW_OK) sw_metrics_destroy(metrics);
-    if (status == SW_DEADLINE_EXCEEDED) return start_waiting_for_end(links, error);
-    if (status != SW_OK && error) *error = why;
-    return status;
+    sw_metrics_destroy(metrics);
+    return status == SW_DEADLINE_EXCEEDED ? start_waiting_for_end(links, error) : status;
 }
 
-/* Until `call` is over. */
-static sw_status await(struct links *links, sw_call *call, sw_error *error) {
-    while (!sw_call_done(call)) {
+/* Until `call` (NULL: none) is over, or the last stage is lost, or `timeout_ms` (-1: none) have passed. */
+static sw_status await(struct links *links, sw_call *call, int timeout_ms, sw_error *error) {
+    while (!call || !sw_call_done(call)) {
         struct pollfd descriptors[2] = {
-            {.fd = sw_call_fd(call), .events = POLLIN},
+            {.fd = call ? sw_call_fd(call) : -1, .events = POLLIN},
             {.fd = links->end ? sw_call_fd(links->end) : -1, .events = POLLIN},
         };
-        if (poll(descriptors, 2, -1) < 0 && errno != EINTR)
+        int ready = poll(descriptors, 2, timeout_ms);
+        if (ready == 0) return SW_OK;
+        if (ready < 0 && errno != EINTR)
             return error_set_code(error, SW_INTERNAL, SW_REASON_NONE, "poll: %s", strerror(errno));
         if (descriptors[1].revents == 0) continue;
         sw_status status = take_end(links, error);
@@ -152,12 +158,21 @@ static sw_status await(struct links *links, sw_call *call, sw_error *error) {
     return SW_OK;
 }
 
+/* A neighbour that gave up may have done so because the last stage is lost, which this one is about to find,
+ * too: that is then the better reason. */
+static sw_status explain(struct links *links, sw_error *error) {
+    sw_error better;
+    if (error->reason != SW_REASON_PUBLISHER_ABORTED || !links->end) return error->code;
+    if (await(links, NULL, BETTER_REASON_MS, &better) != SW_OK) *error = better;
+    return error->code;
+}
+
 static sw_status finish(struct links *links, sw_call *call, int64_t started, size_t size, sw_error *error) {
-    sw_status status = await(links, call, error);
+    sw_status status = await(links, call, -1, error);
     if (status != SW_OK) return status;
     sw_tensors *tensors;
     status = sw_call_finish_tensors(call, &tensors, error);
-    if (status != SW_OK) return status;
+    if (status != SW_OK) return explain(links, error);
     links_count_pull(links, started, sw_tensors_published_unix_ns(tensors), size);
     sw_tensors_destroy(tensors);
     return SW_OK;

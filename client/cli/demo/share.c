@@ -3,6 +3,7 @@
 #include "client/cli/demo/channels.h"
 #include "client/cli/demo/trainer.h"
 #include "proto/base/error.h"
+#include "proto/wire/value_codec.h"
 
 #define ENTRIES   5
 #define LOG_PROBS "log_probs"
@@ -20,6 +21,25 @@ static sw_value dict_of(const struct network_metrics *metrics, struct dict *dict
         {sw_text_of("num_valid_samples"), sw_integer(metrics->num_valid_samples)},
     }};
     return sw_dict(dict->entries, ENTRIES);
+}
+
+sw_status share_settings(struct trainer *trainer, sw_error *error) {
+    const struct demo_options *options = trainer->options;
+    sw_entry entries[] = {{sw_text_of("seed"), sw_integer((int64_t)options->seed)},
+                          {sw_text_of("steps"), sw_integer((int64_t)options->steps)},
+                          {sw_text_of("microbatches"), sw_integer(options->microbatches)}};
+    sw_value settings = sw_dict(entries, sizeof entries / sizeof *entries);
+    bool owner = trainer->links->stage == 0;
+    sw_object *object;
+    sw_status status =
+        sw_pipeline_broadcast_obj_from_pp_rank(trainer->pipeline, owner ? &settings : NULL, &object, error);
+    if (status != SW_OK) return status;
+    if (!value_same(sw_object_value(object), &settings))
+        status =
+            error_set_code(error, SW_FAILED_PRECONDITION, SW_REASON_NONE,
+                           "stage %u was started with other settings than stage 0", trainer->links->stage);
+    sw_object_destroy(object);
+    return status;
 }
 
 /* Hands out (last stage) or pulls (the others) one payload, and counts it in the digest. */

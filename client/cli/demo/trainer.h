@@ -40,7 +40,9 @@ sw_status trainer_step(struct trainer *trainer, uint64_t step, sw_error *error);
 /* The images held out, through all stages; sets `correct` on every one of them. */
 sw_status trainer_evaluate(struct trainer *trainer, sw_error *error);
 
-/* share.c: the last stage's numbers of a step, to all stages. */
+/* share.c: the first stage's settings, before all else: once they are there, every stage has reached every
+ * other that it needs. Then the last stage's numbers of a step, to all stages. */
+sw_status share_settings(struct trainer *trainer, sw_error *error);
 sw_status share_step(struct trainer *trainer, uint64_t step, sw_error *error);
 sw_status share_held_out(struct trainer *trainer, sw_error *error);
 

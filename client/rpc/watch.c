@@ -232,7 +232,7 @@ static sw_status begin(sw_watch *watch, sw_client *client, const sw_watch_filter
 sw_status sw_client_watch(sw_client *client, const sw_watch_filter *filters, uint32_t filter_count,
                           sw_watch_start start, const sw_address *positions, uint32_t position_count,
                           int64_t timeout_ms, sw_watch **ret_watch, sw_error *error) {
-    sw_watch *watch;
+    sw_watch *watch = NULL;
     sw_status status = client_check(client, error);
     if (status == SW_OK) status = make(filters, filter_count, &watch, error);
     if (status != SW_OK) return status;

@@ -136,7 +136,7 @@ static sw_status take_number(const struct field *field, enum wire_type type, uin
 
 static sw_status take_field(struct cursor *cursor, const struct field *field, struct chunk_view *view,
                             sw_error *error) {
-    uint64_t tensor;
+    uint64_t tensor = 0;
     sw_status status = SW_OK;
     switch (field->number) {
     case CHUNK_TENSOR:

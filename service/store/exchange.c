@@ -358,7 +358,7 @@ static bool wait_or_refuse(struct store *store, struct store_meeting *meeting, s
 }
 
 bool store_word_start(struct store *store, struct store_word *word) {
-    struct store_meeting *meeting;
+    struct store_meeting *meeting = NULL;
     word->address = word->request->address;
     word->owners = NULL;
     word->owner_count = 0;

@@ -126,11 +126,19 @@ static void try_later(struct sw_call *call, const sw_error *error, int64_t delay
                    clock_after(loop_now_ms(call->client->loop), delay_ms));
 }
 
+/* The endpoint said no, and time was up while it was asked once more: then its no stands. */
+static bool was_refused_before(const struct sw_call *call) {
+    return call->error.reason == SW_REASON_STORE_FULL || call->error.reason == SW_REASON_PUBLISH_IN_PROGRESS;
+}
+
 static void try_again_or_not(struct sw_call *call, sw_error *error) {
     sw_client *client = call->client;
     if (error->code == SW_DEADLINE_EXCEEDED && error->reason == SW_REASON_NONE) {
         sw_error before = call->error;
-        say_unanswered(call, error, &before);
+        if (was_refused_before(call))
+            *error = before;
+        else
+            say_unanswered(call, error, &before);
         finish_with(call, error);
         return;
     }

@@ -211,7 +211,9 @@ sw_status say_may_not_declare(const struct subject *s, sw_error *error) {
 /* ---- pulling ---- */
 
 sw_status say_ambiguous(const struct subject *s, const uint32_t *stages, size_t count, sw_error *error) {
-    SAY(error, AMBIGUOUS_STAGE, s, "%zu stages have that channel here; name one of them", count);
+    SAY(error, AMBIGUOUS_STAGE, s,
+        "%zu stages have that channel here, stage %" PRIu32 " and stage %" PRIu32 " among them; name the one",
+        count, stages[0], stages[1]);
     error_add_numbers(error, "stages", stages, count);
     return SW_INVALID_ARGUMENT;
 }

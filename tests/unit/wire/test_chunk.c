@@ -30,14 +30,16 @@ Test(chunk, its_header_is_what_protobuf_c_writes) {
     static const uint32_t tensors[] = {0, 1, 127, 128, 20000, UINT32_MAX};
     static const uint64_t blocks[] = {0, 1, 300, UINT64_C(1) << 35, UINT64_MAX};
     static const uint64_t hashes[] = {0, 1, UINT64_C(0x0123456789abcdef), UINT64_MAX};
-    static const uint64_t sizes[] = {0, 1, 127, 128, 16383, 16384, 524288, 2097152};
+    static const uint64_t sizes[] = {0, 1, 127, 128, 16383, 16384};
     uint8_t *payload = calloc(1, 2097152);
     for (size_t t = 0; t < 6; t++)
         for (size_t b = 0; b < 5; b++)
             for (size_t h = 0; h < 4; h++)
-                for (size_t s = 0; s < 8; s++)
+                for (size_t s = 0; s < 6; s++)
                     compare_with_protobuf_c((struct chunk_header){tensors[t], blocks[b], hashes[h], sizes[s]},
                                             payload);
+    compare_with_protobuf_c((struct chunk_header){7, 8, 9, 524288}, payload);
+    compare_with_protobuf_c((struct chunk_header){UINT32_MAX, UINT64_MAX, UINT64_MAX, 2097152}, payload);
     free(payload);
 }
 

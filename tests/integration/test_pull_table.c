@@ -224,14 +224,19 @@ Test(pull_table, while_the_endpoint_goes_down_what_is_held_is_served_and_waits_a
     scene_detach(lease);
 }
 
+static bool two_wait(const struct stage_info *info) {
+    return info->load.waiting == 2;
+}
+
 Test(pull_table, beyond_a_limit_the_limit_is_named) {
     scene_close(&s);
     scene_open(&s, "--max-waiters", "2", NULL);
     struct raw_call *first = scene_start_get(&s, AT("train", 0), 10000);
     struct raw_call *second = scene_start_get(&s, AT("train", 1), 10000);
+    cr_assert(scene_until(&s, two_wait));
     get_at_once(AT("train", 2));
     expect_error(&s, RESOURCE_EXHAUSTED, LIMIT);
-    cr_assert_not_null(sw_error_metadata(&s.error, "limit"));
+    expect_metadata(&s, "limit", "waiters");
     scene_publish(&s, AT("train", 0), 5);
     cr_assert(scene_finish_get(&s, first, NULL) == SW_OK);
     raw_cancel(second);

@@ -74,6 +74,9 @@ Test(config, defaults_are_those_of_an_embedded_endpoint) {
     cr_assert_eq(own.publisher_grace_ms, config.endpoint.publisher_grace_ms);
     cr_assert_eq(own.drain_grace_ms, config.endpoint.drain_grace_ms);
     cr_assert_eq(own.max_wait_ms, config.endpoint.max_wait_ms);
+    cr_assert_eq(own.max_waiters, config.endpoint.max_waiters);
+    cr_assert_eq(own.max_watches, config.endpoint.max_watches);
+    cr_assert_eq(own.max_channels, config.endpoint.max_channels);
 }
 
 Test(config, a_flag_wins_over_the_environment_and_that_over_the_file) {

@@ -36,7 +36,8 @@ struct verdict {
     enum { OPEN, COMPLETE, IMPOSSIBLE, REFUSED } is;
     sw_reason reason; /* of IMPOSSIBLE, a stage that can no longer speak; of REFUSED */
     const char *message;
-    uint32_t stages[NAMED]; /* that can no longer speak */
+    uint32_t first;         /* the lowest stage that can no longer speak: the message is its */
+    uint32_t stages[NAMED]; /* all of them */
     size_t count;
 };
 
@@ -60,8 +61,12 @@ static void consider(struct verdict *verdict, sw_reason reason, const char *mess
     if (rank(reason) < rank(verdict->reason)) return;
     if (rank(reason) > rank(verdict->reason)) {
         verdict->reason = reason;
-        verdict->message = message;
+        verdict->first = UINT32_MAX;
         verdict->count = 0;
+    }
+    if (stage < verdict->first) {
+        verdict->first = stage;
+        verdict->message = message;
     }
     verdict->is = IMPOSSIBLE;
     for (size_t i = 0; i < verdict->count; i++) {
@@ -94,10 +99,12 @@ static void consider_channel(struct verdict *verdict, const struct store_meeting
     consider_closing(verdict, channel->closed, stage);
 }
 
-static void consider_stage(struct verdict *verdict, const struct store_meeting *meeting,
-                           const struct store_stage *stage) {
+/* A channel that there is has its own closing, which stands whatever became of its stage later. */
+static void consider_stage(const struct store *store, struct verdict *verdict,
+                           const struct store_meeting *meeting, const struct store_stage *stage) {
     if (stage->group != meeting->of->group || !is_silent(meeting, stage->number)) return;
-    consider_closing(verdict, stage->closed, stage->number);
+    struct channel_key key = {stage->number, stage->group, SW_OBJECT, meeting->of->name};
+    if (!channel_find(store, &key)) consider_closing(verdict, stage->closed, stage->number);
     if (stage->lost) consider(verdict, SW_REASON_PUBLISHER_LOST, NULL, stage->number);
 }
 
@@ -118,7 +125,7 @@ static void judge(const struct store *store, const struct store_meeting *meeting
         for (struct store_channel *c = NULL; (c = channel_of_any_stage(store, &key, c));)
             consider_channel(verdict, meeting, c);
         list_each(node, &store->mute) {
-            consider_stage(verdict, meeting, container_of(node, struct store_stage, mute));
+            consider_stage(store, verdict, meeting, container_of(node, struct store_stage, mute));
         }
         qsort(verdict->stages, verdict->count, sizeof *verdict->stages, compare_numbers);
     }

@@ -11,6 +11,7 @@ static void remove_channels(struct store *store) {
     while (!list_empty(&store->channels_in_order))
         channel_remove(store, container_of(store->channels_in_order.next, struct store_channel, in_order));
     store->channels_created = 0;
+    pins_fit(store);
 }
 
 static void forget_stages(struct store *store) {

@@ -282,7 +282,10 @@ bool budget_make_room(struct store *store, struct budget *budget, uint64_t size)
 struct item *pins_find(const struct store *store, uint64_t pin);
 void pins_begin_stream(struct store *store, struct item *item);
 void pins_end_stream(struct store *store, struct item *item);
+/* Once all that goes together has gone: pins_fit. */
 void pins_item_gone(struct store *store, struct item *item);
+/* Ends idle pins, the oldest first, until what has gone fits again. */
+void pins_fit(struct store *store);
 void pins_due(struct store *store, struct item *item);
 
 /* ---- pull.c ---- */

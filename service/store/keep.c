@@ -51,6 +51,7 @@ void keep_drop_step(struct store *store, struct store_channel *channel) {
         if (item == channel->newest_good) channel->newest_good = NULL;
         item_gone(store, item);
     }
+    pins_fit(store);
     keep_settle(store, channel);
 }
 

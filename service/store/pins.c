@@ -43,8 +43,7 @@ static void end(struct store *store, struct item *item) {
     item_unref(store, item);
 }
 
-/* Ends idle pins until what has gone fits again. */
-static void fit(struct store *store) {
+void pins_fit(struct store *store) {
     while (store->pinned_bytes > store->options.pinned_bytes && queue_first(&store->idle_pins))
         end(store, container_of(queue_first(&store->idle_pins), struct item, idle));
 }
@@ -68,13 +67,12 @@ void pins_end_stream(struct store *store, struct item *item) {
     queue_put(&store->timers, &item->pin_end, (uint64_t)due, TIMER_PIN);
     if (item->held) return;
     queue_idle(store, item);
-    fit(store);
+    pins_fit(store);
 }
 
 void pins_item_gone(struct store *store, struct item *item) {
     store->pinned_bytes += item->shown.size;
     if (item->streams == 0) queue_idle(store, item);
-    fit(store);
 }
 
 void pins_due(struct store *store, struct item *item) {

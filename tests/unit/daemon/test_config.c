@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "service/daemon/config.h"
+#include "service/daemon/config_table.h"
 #include "tests/support/test.h"
 
 static struct config config;
@@ -192,6 +193,12 @@ Test(config, what_is_printed_is_a_file_that_says_the_same) {
     cr_assert_eq(config.endpoint.stage, 3);
     cr_assert_eq(config.endpoint.listen_count, 2);
     free(first);
+}
+
+Test(config, no_option_is_there_twice) {
+    for (size_t row = 0; row < option_count; row++)
+        cr_assert_eq(option_find(option_table[row].name, strlen(option_table[row].name)), (int)row, "%s",
+                     option_table[row].name);
 }
 
 Test(config, help_names_every_flag_and_variable) {

@@ -54,14 +54,9 @@ static void run_message(struct op *op, bool ok) {
 }
 
 /* gRPC makes empty metadata of headers that never came; an endpoint's say at least its incarnation. */
-static void take_headers(struct attempt *attempt, bool ok) {
-    attempt->has_headers = ok && attempt->headers.count > 0;
-    if (attempt->has_headers && attempt->ops->headers) attempt->ops->headers(attempt);
-}
-
 static void run_headers(struct op *op, bool ok) {
     struct attempt *attempt = container_of(op, struct attempt, headers_op);
-    take_headers(attempt, ok);
+    if (ok && attempt->headers.count > 0 && attempt->ops->headers) attempt->ops->headers(attempt);
     settle(attempt);
 }
 
@@ -74,22 +69,18 @@ static void run_status(struct op *op, bool ok) {
 
 /* ---- writing ---- */
 
-static void drop_outgoing(struct attempt *attempt) {
-    grpc_byte_buffer_destroy(attempt->outgoing);
-    attempt->outgoing = NULL;
-}
-
-static void run_start(struct op *op, bool ok) {
-    struct attempt *attempt = container_of(op, struct attempt, start_op);
-    drop_outgoing(attempt);
-    take_headers(attempt, ok);
-    settle(attempt);
+static void tell_sent(struct attempt *attempt) {
+    if (attempt->was_sent) return;
+    attempt->was_sent = true;
+    if (attempt->ops->sent) attempt->ops->sent(attempt);
 }
 
 static void run_write(struct op *op, bool ok) {
     struct attempt *attempt = container_of(op, struct attempt, write_op);
-    drop_outgoing(attempt);
-    if (ok && !attempt->is_over) attempt->ops->written(attempt);
+    grpc_byte_buffer_destroy(attempt->outgoing);
+    attempt->outgoing = NULL;
+    if (ok) tell_sent(attempt);
+    if (ok && !attempt->is_over && attempt->writes_more) attempt->ops->written(attempt);
     settle(attempt);
 }
 
@@ -107,11 +98,6 @@ void attempt_write(struct attempt *attempt, grpc_byte_buffer *message, bool is_l
 
 /* ---- start, end ---- */
 
-static grpc_op receive_headers(struct attempt *attempt) {
-    return (grpc_op){.op = GRPC_OP_RECV_INITIAL_METADATA,
-                     .data.recv_initial_metadata.recv_initial_metadata = &attempt->headers};
-}
-
 static void receive_status(struct attempt *attempt) {
     grpc_op status = {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
                       .data.recv_status_on_client = {.trailing_metadata = &attempt->trailers,
@@ -120,20 +106,16 @@ static void receive_status(struct attempt *attempt) {
     start_batch(attempt, &status, 1, &attempt->status_op);
 }
 
-static void send_whole_request(struct attempt *attempt) {
-    grpc_op ops[4] = {{.op = GRPC_OP_SEND_INITIAL_METADATA},
-                      send_message(attempt),
-                      {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
-                      receive_headers(attempt)};
-    start_batch(attempt, ops, 4, &attempt->start_op);
+static void receive_headers(struct attempt *attempt) {
+    grpc_op headers = {.op = GRPC_OP_RECV_INITIAL_METADATA,
+                       .data.recv_initial_metadata.recv_initial_metadata = &attempt->headers};
+    start_batch(attempt, &headers, 1, &attempt->headers_op);
 }
 
-/* The headers are waited for apart: they may come after all that is written. */
-static void send_first_message(struct attempt *attempt) {
-    grpc_op headers = receive_headers(attempt);
-    start_batch(attempt, &headers, 1, &attempt->headers_op);
-    grpc_op ops[2] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, send_message(attempt)};
-    start_batch(attempt, ops, 2, &attempt->write_op);
+static void send_request(struct attempt *attempt) {
+    grpc_op ops[3] = {
+        {.op = GRPC_OP_SEND_INITIAL_METADATA}, send_message(attempt), {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}};
+    start_batch(attempt, ops, attempt->writes_more ? 2 : 3, &attempt->write_op);
 }
 
 static void reset(struct attempt *attempt, const struct attempt_ops *ops, const struct attempt_start *start) {
@@ -141,7 +123,7 @@ static void reset(struct attempt *attempt, const struct attempt_ops *ops, const 
     attempt->ops = ops;
     attempt->loop = start->loop;
     attempt->reads_by_hand = start->reads_by_hand;
-    attempt->start_op.run = run_start;
+    attempt->writes_more = start->writes_more;
     attempt->headers_op.run = run_headers;
     attempt->message_op.run = run_message;
     attempt->write_op.run = run_write;
@@ -159,10 +141,8 @@ void attempt_start(struct attempt *attempt, const struct attempt_ops *ops,
         grpc_slice_from_static_string(start->method), NULL, loop_deadline_of(start->deadline_ms), NULL);
     attempt->outgoing = message_of_buffer(start->request);
     receive_status(attempt);
-    if (start->writes_more)
-        send_first_message(attempt);
-    else
-        send_whole_request(attempt);
+    receive_headers(attempt);
+    send_request(attempt);
     read_next(attempt);
 }
 

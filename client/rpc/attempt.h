@@ -18,8 +18,10 @@
 
 struct attempt;
 
-/* `headers` and `written` may be NULL. */
+/* All but `message` and `ended` may be NULL. */
 struct attempt_ops {
+    /* The request is on its way through a connection: so there is somebody at its other end. */
+    void (*sent)(struct attempt *attempt);
     /* The other side's initial metadata came. */
     void (*headers)(struct attempt *attempt);
     /* `message` lives during the call. */
@@ -35,13 +37,14 @@ struct attempt {
     const struct attempt_ops *ops;
     struct loop *loop;
     grpc_call *call; /* NULL: not under way */
-    struct op start_op, headers_op, message_op, write_op, status_op;
+    struct op headers_op, message_op, write_op, status_op;
     grpc_byte_buffer *incoming, *outgoing;
     grpc_metadata_array headers, trailers;
     grpc_status_code status;
     grpc_slice details;
     unsigned pending;
-    bool has_headers, is_over, reads_by_hand, is_reading;
+    bool was_sent, is_over, reads_by_hand, is_reading;
+    bool writes_more; /* `written` is called */
 };
 
 struct attempt_start {
@@ -56,7 +59,7 @@ struct attempt_start {
 
 void attempt_start(struct attempt *attempt, const struct attempt_ops *ops, const struct attempt_start *start);
 
-/* One at a time: after the start, and after each `written`. Takes `message` over. */
+/* One after each `written`. Takes `message` over. */
 void attempt_write(struct attempt *attempt, grpc_byte_buffer *message, bool is_last);
 
 /* Asks for the next message; harmless if one was asked for. */

@@ -62,8 +62,8 @@ static struct sw_call *call_of(struct attempt *attempt) {
     return container_of(attempt, struct sw_call, attempt);
 }
 
-static void attempt_headers(struct attempt *attempt) {
-    client_answered(call_of(attempt)->client);
+static void attempt_sent(struct attempt *attempt) {
+    client_reached(call_of(attempt)->client);
 }
 
 static void attempt_message(struct attempt *attempt, grpc_byte_buffer *message) {
@@ -81,7 +81,12 @@ static void attempt_written(struct attempt *attempt) {
 
 static void attempt_ended(struct attempt *attempt, const sw_error *error);
 
-static const struct attempt_ops attempts = {attempt_headers, attempt_message, attempt_written, attempt_ended};
+static const struct attempt_ops attempts = {
+    .sent = attempt_sent,
+    .message = attempt_message,
+    .written = attempt_written,
+    .ended = attempt_ended,
+};
 
 static void try(struct sw_call *call) {
     int64_t left_ms = call->deadline_ms - loop_now_ms(call->client->loop);
@@ -183,7 +188,7 @@ static void finish_well(struct sw_call *call) {
 static void attempt_ended(struct attempt *attempt, const sw_error *ended) {
     struct sw_call *call = call_of(attempt);
     sw_error error = *ended;
-    client_ended(call->client, &error, attempt->has_headers);
+    client_ended(call->client, &error);
     if (call->has_failed) {
         finish(call);
         return;

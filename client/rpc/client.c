@@ -173,14 +173,13 @@ sw_status client_deadline(const sw_client *client, int64_t timeout_ms, int64_t *
     return SW_OK;
 }
 
-void client_answered(sw_client *client) {
+void client_reached(sw_client *client) {
     client->reached_once = true;
     client->gone_since_ms = CLOCK_NEVER;
 }
 
-void client_ended(sw_client *client, const sw_error *error, bool had_headers) {
+void client_ended(sw_client *client, const sw_error *error) {
     bool is_gone = retry_nobody_answered(error->code, error->reason);
-    if (had_headers || error->reason != SW_REASON_NONE || error->code == SW_OK) client_answered(client);
     if (is_gone && client->gone_since_ms == CLOCK_NEVER) client->gone_since_ms = loop_now_ms(client->loop);
 }
 

@@ -31,7 +31,7 @@ struct sw_client {
     struct released released;
     bool is_closing;
     bool reached_once;
-    int64_t gone_since_ms; /* CLOCK_NEVER: somebody answers, as far as we know */
+    int64_t gone_since_ms; /* CLOCK_NEVER: there is a connection, as far as we know */
     uint32_t random;
 
     struct op close_op;
@@ -53,10 +53,9 @@ sw_status client_deadline(const sw_client *client, int64_t timeout_ms, int64_t *
 bool client_enter(sw_client *client, struct member *member);
 void client_leave(sw_client *client, struct member *member);
 
-/* What a call learned of the endpoint: that it answers; or how a call ended that may not have been answered.
- */
-void client_answered(sw_client *client);
-void client_ended(sw_client *client, const sw_error *error, bool had_headers);
+/* What a call learned of the endpoint: that there is a connection to it, or how the call ended. */
+void client_reached(sw_client *client);
+void client_ended(sw_client *client, const sw_error *error);
 
 /* ENDPOINT_LOST; `error` holds the last one, which goes into its message. */
 void client_say_lost(const sw_client *client, sw_error *error);

@@ -103,7 +103,6 @@ static void set_due(struct held *held, int64_t begun_ms, int64_t due_ms) {
 void held_stands(struct held *held) {
     if (held->state == HELD_STANDING || is_over(held)) return;
     loop_timer_clear(held->client->loop, &held->due_timer);
-    client_answered(held->client);
     set_state(held, HELD_STANDING);
 }
 
@@ -113,9 +112,12 @@ static struct held *held_of(struct attempt *attempt) {
     return container_of(attempt, struct held, attempt);
 }
 
+static void attempt_sent(struct attempt *attempt) {
+    client_reached(held_of(attempt)->client);
+}
+
 static void attempt_headers(struct attempt *attempt) {
     struct held *held = held_of(attempt);
-    client_answered(held->client);
     if (held->ops->headers_are_a_sign) held_stands(held);
 }
 
@@ -128,7 +130,12 @@ static void attempt_message(struct attempt *attempt, grpc_byte_buffer *message) 
 
 static void attempt_ended(struct attempt *attempt, const sw_error *error);
 
-static const struct attempt_ops attempts = {attempt_headers, attempt_message, NULL, attempt_ended};
+static const struct attempt_ops attempts = {
+    .sent = attempt_sent,
+    .headers = attempt_headers,
+    .message = attempt_message,
+    .ended = attempt_ended,
+};
 
 static void try(struct held *held) {
     sw_buffer *request;
@@ -190,7 +197,7 @@ static void try_later(struct held *held, const sw_error *error) {
 static void attempt_ended(struct attempt *attempt, const sw_error *ended) {
     struct held *held = held_of(attempt);
     sw_error error = *ended;
-    client_ended(held->client, &error, attempt->has_headers);
+    client_ended(held->client, &error);
     if (held->is_closing) {
         go(held);
         return;

@@ -27,6 +27,7 @@ struct pipe_way {
     size_t begin, end;
     bool is_closed; /* `from` has said its last */
     bool is_cut;    /* after what is in the buffer */
+    bool is_shut;   /* cut, and `to` has been told: from there on, what it still says is thrown away */
 };
 
 struct connection {
@@ -129,6 +130,7 @@ static void admit(struct relay *relay) {
     connection->ways[RELAY_TO_CLIENT] = make_way(endpoint, client);
     connection->ways[RELAY_TO_ENDPOINT] = make_way(client, endpoint);
     relay->connected++;
+    pthread_cond_broadcast(&relay->moved);
 }
 
 static void maybe_turn(struct relay *relay, enum relay_way way, uint8_t *data, size_t size) {
@@ -141,13 +143,15 @@ static void maybe_turn(struct relay *relay, enum relay_way way, uint8_t *data, s
     }
 }
 
-static void fill(struct relay *relay, enum relay_way which, struct pipe_way *way) {
+static void fill(struct relay *relay, unsigned index, enum relay_way which) {
+    struct pipe_way *way = &relay->connections[index].ways[which];
     ssize_t got = read(way->from, way->data + way->end, BUFFER_BYTES - way->end);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) {
         way->is_closed = true;
         return;
     }
+    if (relay->connections[index].ways[!which].is_shut) return;
     if (relay->bytes[which] + (uint64_t)got >= relay->cut_at[which]) {
         got = (ssize_t)(relay->cut_at[which] - relay->bytes[which]);
         relay->cut_at[which] = NEVER;
@@ -171,12 +175,21 @@ static void drain(struct pipe_way *way) {
     if (way->begin == way->end) way->begin = way->end = 0;
 }
 
-static bool is_over(const struct connection *connection) {
+/* A cut is an end of the stream, and no reset, which would take back what was received and not yet read. */
+static void shut_if_cut(struct pipe_way *way) {
+    if (!way->is_cut || way->is_shut || way->begin != way->end) return;
+    shutdown(way->to, SHUT_WR);
+    way->is_shut = true;
+}
+
+static bool is_over(struct connection *connection) {
+    bool is_over = false;
     for (int i = 0; i < 2; i++) {
-        const struct pipe_way *way = &connection->ways[i];
-        if (way->begin == way->end && (way->is_closed || way->is_cut)) return true;
+        struct pipe_way *way = &connection->ways[i];
+        shut_if_cut(way);
+        if (way->begin == way->end && way->is_closed) is_over = true;
     }
-    return false;
+    return is_over;
 }
 
 /* ---- the thread ---- */
@@ -205,7 +218,7 @@ static void move(struct relay *relay, const struct pollfd *polls, unsigned count
     for (unsigned i = 2; i < count; i++) {
         struct pipe_way *ways = relay->connections[(i - 2) / 2].ways;
         int side = (i - 2) % 2;
-        if (polls[i].revents & (POLLIN | POLLHUP | POLLERR)) fill(relay, (enum relay_way)side, &ways[side]);
+        if (polls[i].revents & (POLLIN | POLLHUP | POLLERR)) fill(relay, (i - 2) / 2, (enum relay_way)side);
         if (polls[i].revents & POLLOUT) drain(&ways[!side]);
     }
 }
@@ -337,20 +350,36 @@ unsigned relay_connections(struct relay *relay) {
     return connected;
 }
 
-bool relay_wait_for_bytes(struct relay *relay, enum relay_way way, uint64_t bytes, int timeout_ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += timeout_ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
+static struct timespec moment_in(int timeout_ms) {
+    struct timespec moment;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
+    moment.tv_sec += timeout_ms / 1000;
+    moment.tv_nsec += timeout_ms % 1000 * 1000000;
+    if (moment.tv_nsec >= 1000000000) {
+        moment.tv_sec++;
+        moment.tv_nsec -= 1000000000;
     }
-    lock(relay);
+    return moment;
+}
+
+bool relay_wait_for_bytes(struct relay *relay, enum relay_way way, uint64_t bytes, int timeout_ms) {
+    struct timespec until = moment_in(timeout_ms);
     int waited = 0;
+    lock(relay);
     while (relay->bytes[way] < bytes && waited == 0)
         waited = pthread_cond_timedwait(&relay->moved, &relay->lock, &until);
     bool have = relay->bytes[way] >= bytes;
+    pthread_mutex_unlock(&relay->lock);
+    return have;
+}
+
+bool relay_wait_for_connections(struct relay *relay, unsigned connections, int timeout_ms) {
+    struct timespec until = moment_in(timeout_ms);
+    int waited = 0;
+    lock(relay);
+    while (relay->connected < connections && waited == 0)
+        waited = pthread_cond_timedwait(&relay->moved, &relay->lock, &until);
+    bool have = relay->connected >= connections;
     pthread_mutex_unlock(&relay->lock);
     return have;
 }

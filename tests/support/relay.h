@@ -37,7 +37,8 @@ void relay_refuse(struct relay *relay, bool refuses);
 /* What has gone this way since it was opened, and how many connections there were. */
 uint64_t relay_bytes(struct relay *relay, enum relay_way way);
 unsigned relay_connections(struct relay *relay);
-/* Waits until as many have gone; false after `timeout_ms`. */
+/* Waits until as many have gone or come; false after `timeout_ms`. */
 bool relay_wait_for_bytes(struct relay *relay, enum relay_way way, uint64_t bytes, int timeout_ms);
+bool relay_wait_for_connections(struct relay *relay, unsigned connections, int timeout_ms);
 
 #endif

@@ -11,8 +11,10 @@
 #include "service/rpc/call.h"
 #include "service/rpc/unknown_method.h"
 
-/* How long streams that are being sent have to end once the servers close. */
+/* How long streams that are being sent have to end once the servers close, and connections once they carry no
+ * call: a client that doesn't look at its connection doesn't close it either. */
 #define CLOSE_GRACE_MS 2000
+#define IDLE_GRACE_MS  200
 
 static const struct server *each_end(const struct servers *servers) {
     return servers->each + LISTENER_CLASSES;
@@ -54,13 +56,16 @@ grpc_server *servers_of_class(struct servers *servers, enum listener_class class
 
 static void arm(struct server *server, size_t index);
 static void arm_unknown(struct server *server);
+static void check_closed(struct servers *servers);
 
 static void accept_call(struct call *call, bool ok) {
-    call->server->all->armed--;
+    struct servers *servers = call->server->all;
+    servers->armed--;
     if (ok) {
         call_begin(call);
     } else {
         call_discard(call);
+        check_closed(servers);
     }
 }
 
@@ -137,8 +142,16 @@ void servers_call_begun(struct servers *servers, struct list *link) {
 
 /* ---- closing ---- */
 
+static void limit_grace(struct servers *servers, int64_t grace_ms) {
+    loop_timer_set(servers->loop, &servers->grace, loop_now_ms(servers->loop) + grace_ms);
+}
+
 static void check_closed(struct servers *servers) {
-    if (!servers->closing || servers->running > 0 || servers->open_calls > 0 || servers->armed > 0) return;
+    if (!servers->closing || servers->open_calls > 0) return;
+    if (servers->running > 0 || servers->armed > 0) {
+        limit_grace(servers, IDLE_GRACE_MS);
+        return;
+    }
     loop_timer_clear(servers->loop, &servers->grace);
     handover_release(&servers->closed);
     sem_post(&servers->closed);
@@ -180,7 +193,7 @@ static void on_begin_close(struct op *op, bool ok) {
         if (call->method->ends_with_drain) call_shut_down(call);
     }
     servers->grace.run = cancel_calls;
-    loop_timer_set(servers->loop, &servers->grace, loop_now_ms(servers->loop) + CLOSE_GRACE_MS);
+    limit_grace(servers, CLOSE_GRACE_MS);
     check_closed(servers);
 }
 

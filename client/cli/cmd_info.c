@@ -43,7 +43,7 @@ enum cli_exit cmd_info(int argc, char **argv) {
         if (options.json)
             show_info_json(stdout, info);
         else
-            show_info_tables(stdout, info);
+            show_info_tables(stdout, options.endpoint, info);
         sw_info_destroy(info);
     } else {
         code = messages_error(options.who, &error);

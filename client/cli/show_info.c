@@ -39,9 +39,9 @@ static void add_features(struct text_table *table, const sw_info *info) {
     text_table_cell_close(table, &cell);
 }
 
-static void put_endpoint(FILE *out, const sw_info *info) {
+static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     struct text_table table;
-    text_table_init(&table, 2, (const char *const[]){"endpoint", ""});
+    text_table_init(&table, 2, (const char *const[]){"endpoint", endpoint});
     text_table_add(&table, "run");
     text_table_add(&table, "%s", info->run_id);
     add_pair(&table, "generation", info->generation);
@@ -117,8 +117,8 @@ static void put_channels(FILE *out, const sw_info *info) {
     text_table_destroy(&table);
 }
 
-void show_info_tables(FILE *out, const sw_info *info) {
-    put_endpoint(out, info);
+void show_info_tables(FILE *out, const char *endpoint, const sw_info *info) {
+    put_endpoint(out, endpoint, info);
     fputc('\n', out);
     put_leases(out, info);
     fputc('\n', out);

@@ -286,7 +286,7 @@ class ExitCodes(WithDaemon):
         next(lease)
         big = json.dumps({"a": "x" * 600_000})
         self.run_command("publish", "train", "0", given=big)
-        self.expect(9, "STORE_FULL", "publish", "train", "1", "--timeout", "300ms", given=big)
+        self.expect(9, "STORE_FULL", "publish", "train", "1", "--timeout", "3s", given=big)
         lease.cancel()
 
     def test_publishing_where_it_is_not_allowed_is_refused(self):

@@ -184,7 +184,7 @@ static void expect_store_full(bool sidecar) {
     struct cast cast;
     cast_init(&cast, 2, sidecar);
     cast.store_bytes = 4 << 16;
-    cast.options.timeout_ms = 500;
+    cast.options.timeout_ms = 2000;
     cast_open(&cast);
     struct cast_outcome *outcome = cast_solo(&cast, 1, six_tensors);
     expect_outcome(outcome, RESOURCE_EXHAUSTED, STORE_FULL);

@@ -82,7 +82,9 @@ sw_status pipeline_publish_failure(sw_pipeline *pipeline, const struct pipeline_
                                    const char *message, sw_error *error) {
     sw_status status = declare(pipeline, place, error);
     if (status != SW_OK) return status;
-    return sw_publish_failure(pipeline->publisher, &place->address, place->kind, message,
+    sw_error words; /* whatever the caller wrote: cut, and UTF-8 */
+    error_set_code(&words, SW_ABORTED, SW_REASON_NONE, "%s", message);
+    return sw_publish_failure(pipeline->publisher, &place->address, place->kind, words.message,
                               pipeline_time_left_ms(place), NULL, error);
 }
 

@@ -143,6 +143,15 @@ class Ending(Demo):
             self.assertIn("interrupted at step", err)
             self.expect_over(stages)
 
+    def test_a_reader_that_goes_away_ends_everything(self):
+        process, stages = self.run_until_trained()
+        process.stdout.close()
+        process.stdout = None
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("standard output", err)
+        self.expect_over(stages)
+
     def test_no_stage_outlives_a_launcher_that_is_killed(self):
         process, stages = self.run_until_trained("--transport", "tcp")
         process.kill()

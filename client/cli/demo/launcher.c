@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -111,6 +112,7 @@ static sw_status watch_over(struct launcher *launcher, sw_error *error) {
             if (status == SW_OK) *error = why;
             status = now;
         }
+        if (ferror(launcher->board.out)) terminate(launcher);
         end_in_time(launcher);
     }
     return status;
@@ -118,6 +120,7 @@ static sw_status watch_over(struct launcher *launcher, sw_error *error) {
 
 static enum cli_exit judge(struct launcher *launcher) {
     struct board *board = &launcher->board;
+    if (ferror(board->out)) return EXIT_INTERNAL; /* main says so */
     if (launcher->interrupted)
         return messages_say(launcher->who, EXIT_INTERRUPTED, "interrupted at step %" PRIu64, board->shown);
     if (stages_any_failed(&launcher->stages)) return stages_explain(&launcher->stages, launcher->who);

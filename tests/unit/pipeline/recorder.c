@@ -63,6 +63,8 @@ static sw_status publish_failure(sw_publisher *publisher, const sw_address *at, 
     (void)timeout_ms;
     (void)ret_duplicate;
     (void)error;
+    size_t size = strlen(message);
+    if (size > recorder_of(publisher)->longest_message) recorder_of(publisher)->longest_message = size;
     note(recorder_of(publisher), "failure %s %s %" PRIu64 "/%" PRIu32 " %s", item_kind_name(kind),
          at->channel, at->step, at->call, message);
     return SW_OK;

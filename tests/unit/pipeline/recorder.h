@@ -11,8 +11,9 @@ struct recorder {
     sw_publisher publisher;
     unsigned lines;
     char line[RECORDER_LINES][256];
-    unsigned leases;   /* that stand */
-    sw_reason refuses; /* publishes, but for failures; SW_REASON_NONE: none */
+    size_t longest_message; /* of a failure */
+    unsigned leases;        /* that stand */
+    sw_reason refuses;      /* publishes, but for failures; SW_REASON_NONE: none */
 };
 
 void recorder_init(struct recorder *recorder);

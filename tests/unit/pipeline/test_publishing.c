@@ -183,6 +183,19 @@ Test(publishing, a_step_that_fails_is_published_as_what_the_others_still_wait_fo
     close_stage();
 }
 
+Test(publishing, what_a_step_failed_with_may_be_any_bytes) {
+    static char longest[100000];
+    memset(longest, 'x', sizeof longest - 1);
+    open_stage(2, true);
+    sw_pipeline_step_begin(pipeline, 4, "eval", NULL);
+    cr_assert_eq(sw_pipeline_step_end(pipeline, "a\xff", &error), SW_OK, "%s", error.message);
+    expect_noted("failure metrics eval 4/0 a\xef\xbf\xbd");
+    sw_pipeline_step_begin(pipeline, 5, "eval", NULL);
+    cr_assert_eq(sw_pipeline_step_end(pipeline, longest, &error), SW_OK, "%s", error.message);
+    cr_assert_leq(recorder.longest_message, SW_ERROR_MESSAGE_MAX);
+    close_stage();
+}
+
 Test(publishing, the_last_stage_gets_the_copy_that_was_sent) {
     float element = 0.25f;
     sw_entry entry = {sw_text_of("loss"),

@@ -122,7 +122,8 @@ static size_t weight(const struct channel_info *info) {
 
 static bool fill_channels(const struct store *store, uint64_t first, struct arena *arena,
                           struct stage_info *info) {
-    struct channel_info *page = arena_get(arena, PAGE_CHANNELS * sizeof *page);
+    size_t most = store->channels.count < PAGE_CHANNELS ? store->channels.count : PAGE_CHANNELS;
+    struct channel_info *page = arena_get(arena, most * sizeof *page);
     char *token = arena_get(arena, 48);
     if (!page || !token) return false;
     token[0] = '\0';

@@ -118,7 +118,7 @@ void fixture_open(void) {
     static const struct store_world world = {&fake_clock, &counted, next_random, NULL};
     store = store_create(&options, &world);
     cr_assert_not_null(store);
-    arena_init(&arena, &allocator_system, 256u << 20);
+    arena_init(&arena, &allocator_system, 64u << 20);
 }
 void fixture_close(void) {
     fail_allocation(0);
@@ -455,6 +455,8 @@ const char *events(struct watcher *watcher) {
 
 struct stage_info info(void) {
     struct stage_info page;
+    arena_destroy(&arena);
+    arena_init(&arena, &allocator_system, 64u << 20);
     expect_ok(store_info(store, "", &arena, &page, &refused));
     return page;
 }

@@ -133,7 +133,7 @@ void unwatch(struct watcher *watcher);
 
 /* ---- what is expected ---- */
 
-struct stage_info info(void); /* the first page */
+struct stage_info info(void); /* the first page; it lives until the next call */
 struct channel_info channel_info(const char *channel, sw_item_kind kind);
 
 void expect_refused(sw_status status, sw_status code, sw_reason reason);

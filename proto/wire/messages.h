@@ -284,8 +284,8 @@ struct lease_info {
 };
 
 struct channel_info {
-    bool has_items; /* oldest and latest have steps */
-    sw_address oldest, latest;
+    bool has_items;            /* something was published: oldest and latest have steps */
+    sw_address oldest, latest; /* latest names stage, group and channel in any case */
     sw_item_kind kind;
     uint64_t items;
     uint64_t held_bytes;

@@ -39,9 +39,9 @@ static void say_cancelled(struct sw_call *call) {
 
 static void say_unanswered(struct sw_call *call, sw_error *error, const sw_error *before) {
     bool had_error = before->code != SW_OK;
-    error_set_code(error, SW_DEADLINE_EXCEEDED, SW_REASON_NONE, "%s did not answer within %" PRId64 " ms%s%s",
-                   call->client->endpoint, spent_ms(call), had_error ? "; before that: " : "",
-                   had_error ? before->message : "");
+    error_set_code(error, SW_DEADLINE_EXCEEDED, SW_REASON_NONE, "%s did not %s within %" PRId64 " ms%s%s",
+                   call->client->endpoint, call->answers > 0 ? "send all" : "answer", spent_ms(call),
+                   had_error ? "; before that: " : "", had_error ? before->message : "");
     name_the_item(call, error);
 }
 

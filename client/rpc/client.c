@@ -54,6 +54,7 @@ static grpc_channel *connect_to(const char *target) {
 }
 
 static void free_client(sw_client *client) {
+    published_destroy(&client->published);
     released_destroy(&client->released);
     pthread_cond_destroy(&client->quiet);
     pthread_mutex_destroy(&client->lock);
@@ -73,6 +74,7 @@ static sw_client *make_client(const char *endpoint, const sw_client_options *opt
     client->publisher.ops = &publisher_over_rpc;
     list_init(&client->members);
     released_init(&client->released, &allocator_system);
+    published_init(&client->published, &allocator_system);
     pthread_mutex_init(&client->lock, NULL);
     pthread_cond_init(&client->quiet, NULL);
     client->endpoint = strdup(endpoint);

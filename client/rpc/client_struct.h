@@ -10,6 +10,7 @@
 
 #include <stagewire/client.h>
 
+#include "client/core/published.h"
 #include "client/core/released.h"
 #include "proto/base/list.h"
 #include "proto/transport/loop.h"
@@ -29,6 +30,7 @@ struct sw_client {
 
     struct list members;
     struct released released;
+    struct published published;
     bool is_closing;
     bool reached_once;
     int64_t gone_since_ms; /* CLOCK_NEVER: there is a connection, as far as we know */

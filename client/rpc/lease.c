@@ -13,7 +13,8 @@ struct lease {
     sw_lease lease;
     struct held held;
     struct arena arena;
-    sw_attachment attachment; /* in the arena */
+    sw_attachment attachment;    /* in the arena */
+    sw_channel_policy *policies; /* the attachment's */
     char words[96];
 };
 
@@ -27,8 +28,21 @@ static const char *lease_words(struct held *held) {
 
 /* ---- the stream ---- */
 
+/* An endpoint that was started anew learns here what was published before. */
+static void raise_next_steps(struct lease *lease) {
+    const sw_attachment *attachment = &lease->attachment;
+    for (uint32_t i = 0; i < attachment->policy_count; i++) {
+        sw_channel_policy *policy = &lease->policies[i];
+        uint64_t step = published_step(&lease->held.client->published, attachment->stage, attachment->group,
+                                       policy->channel, policy->kind);
+        if (step > policy->next_step) policy->next_step = step;
+    }
+}
+
 static sw_status lease_request(struct held *held, sw_buffer **ret_request, sw_error *error) {
-    return attach_request_encode(&lease_of(held)->attachment, ret_request, error);
+    struct lease *lease = lease_of(held);
+    if (held->state == HELD_BROKEN) raise_next_steps(lease);
+    return attach_request_encode(&lease->attachment, ret_request, error);
 }
 
 static sw_status unreadable(struct held *held, const sw_error *why, sw_error *error) {
@@ -47,6 +61,7 @@ static sw_status lease_message(struct held *held, grpc_byte_buffer *message, sw_
     message_flat_free(&flat);
     if (status != SW_OK) return unreadable(held, &why, error);
     if (held->state == HELD_STARTING) lease_of(held)->attachment.generation = generation;
+    published_generation(&held->client->published, generation);
     held_stands(held);
     return SW_OK;
 }
@@ -75,13 +90,14 @@ static bool copy_policy(struct arena *arena, const sw_channel_policy *policy, sw
     return true;
 }
 
-static bool copy_attachment(struct arena *arena, const sw_attachment *attachment, sw_attachment *ret) {
-    *ret = *attachment;
-    sw_channel_policy *policies = arena_get(arena, attachment->policy_count * sizeof *policies);
-    if (!policies || !copy_text(arena, attachment->run_id, &ret->run_id)) return false;
+static bool copy_attachment(struct lease *lease, const sw_attachment *attachment) {
+    struct arena *arena = &lease->arena;
+    lease->attachment = *attachment;
+    lease->policies = arena_get(arena, attachment->policy_count * sizeof *lease->policies);
+    if (!lease->policies || !copy_text(arena, attachment->run_id, &lease->attachment.run_id)) return false;
     for (uint32_t i = 0; i < attachment->policy_count; i++)
-        if (!copy_policy(arena, &attachment->policies[i], &policies[i])) return false;
-    ret->policies = policies;
+        if (!copy_policy(arena, &attachment->policies[i], &lease->policies[i])) return false;
+    lease->attachment.policies = lease->policies;
     return true;
 }
 
@@ -110,7 +126,7 @@ static struct lease *make(const sw_client *client, const sw_attachment *attachme
     if (!lease) return NULL;
     lease->lease.ops = &lease_ops;
     arena_init(&lease->arena, &allocator_system, LIMIT_DECODE_BYTES);
-    if (!copy_attachment(&lease->arena, attachment, &lease->attachment)) {
+    if (!copy_attachment(lease, attachment)) {
         free_lease(lease);
         return NULL;
     }

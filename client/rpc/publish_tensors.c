@@ -161,9 +161,9 @@ static sw_status publish_message(struct sw_call *call, grpc_byte_buffer *message
     return publish_answer(call, message, &publish_of(call)->duplicate, error);
 }
 
-static void publish_done(struct sw_call *call, const sw_error *error) {
-    (void)error;
+static void tensors_done(struct sw_call *call, const sw_error *error) {
     drop_bytes(publish_of(call));
+    publish_done(call, error);
 }
 
 static void publish_destroy(struct sw_call *call) {
@@ -178,7 +178,7 @@ static const struct call_ops tensors_ops = {
     .request = publish_request,
     .message = publish_message,
     .written = publish_written,
-    .done = publish_done,
+    .done = tensors_done,
     .destroy = publish_destroy,
 };
 

@@ -58,6 +58,10 @@ static sw_status close_message(struct sw_call *call, grpc_byte_buffer *message, 
     return SW_OK;
 }
 
+void publish_done(struct sw_call *call, const sw_error *error) {
+    if (error->code == SW_OK) published_item(&call->client->published, &call->address, call->kind);
+}
+
 static void publish_destroy(struct sw_call *call) {
     sw_buffer_unref(publish_of(call)->request);
     call_fini(call);
@@ -69,6 +73,7 @@ static const struct call_ops metrics_ops = {
     .publishes = true,
     .request = publish_request,
     .message = publish_message,
+    .done = publish_done,
     .destroy = publish_destroy,
 };
 
@@ -77,6 +82,7 @@ static const struct call_ops failure_ops = {
     .publishes = true,
     .request = publish_request,
     .message = publish_message,
+    .done = publish_done,
     .destroy = publish_destroy,
 };
 

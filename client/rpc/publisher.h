@@ -18,6 +18,9 @@ sw_status close_channel_call(sw_publisher *publisher, const sw_address *address,
 sw_status attach_call(sw_publisher *publisher, const sw_attachment *attachment, int64_t timeout_ms,
                       sw_lease **ret_lease, uint64_t *ret_generation, sw_error *error);
 
+/* `done` of each kind of publish: remembers how far the channel has come. */
+void publish_done(struct sw_call *call, const sw_error *error);
+
 /* The answer to each kind of publish. */
 sw_status publish_answer(struct sw_call *call, grpc_byte_buffer *message, bool *ret_duplicate,
                          sw_error *error);

@@ -247,6 +247,27 @@ Test(endpoint_lost, a_lease_ends_when_its_endpoint_stays_away) {
     sw_lease_release(NULL);
 }
 
+/* The new endpoint never saw steps 1 to 5; from the lease it learns that they were. */
+Test(endpoint_lost, an_endpoint_that_was_started_anew_learns_what_was_published_before) {
+    sw_client *patient = bench_client_of(&b, b.socket, 20000);
+    sw_lease *lease;
+    sw_channel_policy policy = {.channel = "train", .kind = SW_METRICS, .keep_steps = 10};
+    sw_attachment attachment = {.stage = 3, .stage_count = 4, .policies = &policy, .policy_count = 1};
+    bench_ok(&b, sw_attach(sw_client_publisher(patient), &attachment, 0, &lease, NULL, &b.error));
+    for (uint64_t step = 1; step <= 5; step++)
+        bench_ok(&b, bench_publish_by(patient, "train", step, 1, &b.error));
+    bench_down(&b);
+    bench_up(&b);
+    sw_client *other = bench_client_of(&b, b.socket, 20000);
+    while (get(other, 3, 100) == SW_DEADLINE_EXCEEDED) continue;
+    cr_assert_eq(b.error.reason, SW_REASON_EVICTED, "%s", b.error.message);
+    bench_ok(&b, bench_publish_by(patient, "train", 5, 2, &b.error));
+    bench_ok(&b, get(other, 5, 0));
+    sw_client_close(other);
+    sw_lease_release(lease);
+    sw_client_close(patient);
+}
+
 Test(endpoint_lost, an_attach_that_is_refused_says_why) {
     sw_lease *lease, *first = attach(2);
     sw_attachment old = {.generation = 1, .stage = 3, .stage_count = 4};

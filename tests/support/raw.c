@@ -88,7 +88,7 @@ struct raw_call *raw_start(struct raw *raw, const char *method, sw_buffer *reque
     grpc_metadata_array_init(&call->trailing);
     call->call =
         grpc_channel_create_call(raw->channel, NULL, GRPC_PROPAGATE_DEFAULTS, call->queue,
-                                 grpc_slice_from_copied_string(method), NULL, in_ms(timeout_ms), NULL);
+                                 grpc_slice_from_static_string(method), NULL, in_ms(timeout_ms), NULL);
     grpc_op status = {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
                       .data.recv_status_on_client = {.trailing_metadata = &call->trailing,
                                                      .status = &call->status,

@@ -6,9 +6,18 @@
  * hangs, and none gets a made-up value.
  *
  * The client retries UNAVAILABLE (without a reason of stagewire's, or with SHUTTING_DOWN) with backoff and
- * jitter until the deadline. An endpoint that was reached once and is gone for longer than endpoint_grace_ms:
- * UNAVAILABLE / ENDPOINT_LOST. After fork() the child must not use it: every call then answers
- * FAILED_PRECONDITION. */
+ * jitter until the deadline, where the last error stands. An endpoint that was reached once and is gone for
+ * endpoint_grace_ms: UNAVAILABLE / ENDPOINT_LOST. What the endpoint answers is handed on as it is; errors
+ * that are made here name the item and the endpoint:
+ *
+ *   INVALID_ARGUMENT              arguments that can't be; MALFORMED with a path, TOO_LARGE: nothing was sent
+ *   DEADLINE_EXCEEDED             nobody answered in time (no reason; NOT_YET is the endpoint's own)
+ *   UNAVAILABLE                   never reached in time; ENDPOINT_LOST: reached before, and gone
+ *   DATA_LOSS / CHECKSUM          what arrived is not what was published, or is not readable
+ *   CANCELLED                     sw_call_cancel, or the client was closed
+ *   RESOURCE_EXHAUSTED            no memory, or no descriptor, on this side
+ *   FAILED_PRECONDITION           in a child after fork(), which must not use the client; and from a buffer's
+ *                                 release function, which may run on the client's thread */
 #ifndef STAGEWIRE_CLIENT_H
 #define STAGEWIRE_CLIENT_H
 
@@ -50,8 +59,11 @@ typedef struct sw_pull {
     bool latest;        /* the newest held; step and call are ignored */
     bool no_wait;       /* NOT_YET at once instead of waiting */
     int64_t timeout_ms; /* 0: the client's */
-    /* With a consumer id, what arrived whole is released with the next pull of the channel; `keep` leaves
-     * that to sw_client_release. */
+    /* With a consumer id, an item that arrived whole is released by a later pull of its channel, for a later
+     * step: the step that is being pulled may have further calls, and a step of which any pull of this client
+     * is under way stays, as one that was pulled with `keep` does until sw_client_release. It goes with the
+     * request where the address names generation and stage, else in a Release of its own. A step that was
+     * pulled after a newer one may have been released with that. */
     bool keep;
 } sw_pull;
 
@@ -208,7 +220,7 @@ typedef enum sw_watch_start {
 typedef enum sw_watch_event_type {
     SW_EVENT_PUBLISHED = 1,
     SW_EVENT_FAILED,     /* address, message */
-    SW_EVENT_GAP,        /* address: the first missing; next: the next held, if has_next */
+    SW_EVENT_GAP,        /* address: where the watch was; next: the next held, if has_next */
     SW_EVENT_CLOSED,     /* address, reason, message */
     SW_EVENT_GENERATION, /* generation */
 } sw_watch_event_type;
@@ -225,9 +237,10 @@ typedef struct sw_watch_event {
     uint64_t generation;
 } sw_watch_event;
 
-/* Follows metrics until it is closed: across reconnects (it goes on where it was, without repeating) and
- * generations. Returns once the watch stands. `positions`: the next item wanted, a channel each, for
- * SW_WATCH_POSITIONS. */
+/* Follows metrics until it is closed: across reconnects (it goes on where it was, without repeating, and what
+ * was lost meanwhile is a gap), restarts of the endpoint within the grace, and generations. A slow reader is
+ * read for slowly. Returns once the watch stands. `positions`: the next item wanted, a channel each, for
+ * SW_WATCH_POSITIONS; they name stage and generation, else INVALID_ARGUMENT. */
 SW_API sw_status sw_client_watch(sw_client *client, const sw_watch_filter *filters, uint32_t filter_count,
                                  sw_watch_start start, const sw_address *positions, uint32_t position_count,
                                  int64_t timeout_ms, sw_watch **ret_watch, sw_error *error);
@@ -241,8 +254,9 @@ SW_API void sw_watch_close(sw_watch *watch);   /* takes NULL */
 /* ---- publishing over RPC ---- */
 
 /* Publishes to this client's endpoint, which must serve PublisherService to it (a Unix socket, or loopback
- * where that was allowed). Lives as long as the client. Leases re-attach by themselves when the connection
- * was cut. */
+ * where that was allowed). Lives as long as the client. A lease re-attaches by itself when its stream breaks,
+ * and ends with ENDPOINT_LOST when that does not work within endpoint_grace_ms. To an endpoint that was
+ * started anew it says how far this client had published in the channels of its policies (next_step). */
 SW_API sw_publisher *sw_client_publisher(sw_client *client);
 
 #ifdef __cplusplus

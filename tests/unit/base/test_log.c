@@ -59,6 +59,19 @@ Test(log, logfmt_quotes_what_it_must) {
                      "quote=\"a\\\"b\\\\c=d\\n\xEF\xBF\xBD\" none=\"\"\n");
 }
 
+Test(log, each_character_that_ends_a_value_is_quoted) {
+    static const char *const values[] = {"a b", "a\"b", "a=b", "a\\b", "a\tb", "ü", "a\x7f"};
+    log_set_level(LOG_INFO);
+    for (size_t i = 0; i < 7; i++) log_info("x", LOG_TEXT("v", values[i]));
+    logged(line, sizeof line);
+    const char *at = line;
+    for (size_t i = 0; i < 7; i++, at++) {
+        at = strstr(at, " v=");
+        cr_assert_not_null(at);
+        cr_assert_eq(at[3], '"', "%s", values[i]);
+    }
+}
+
 Test(log, json_escapes_what_it_must) {
     log_set_level(LOG_INFO);
     log_set_format(LOG_JSON);

@@ -296,7 +296,7 @@ static sw_status speak(struct store *store, struct store_word *word, struct stor
         uint64_t size = sw_buffer_size(request->value_bytes);
         if (!budget_make_room(store, &store->rest, size)) {
             store_put(store, spoken);
-            return say_limit(store, &subject, "metrics_bytes", store->rest.capacity, error);
+            return say_no_room_for_object(&subject, &store->rest, size, error);
         }
         store->rest.used += size;
         value = sw_buffer_ref(request->value_bytes);

@@ -58,6 +58,7 @@ static void stop_awaiting(struct store_lease *lease) {
 
 sw_status store_attach(struct store *store, struct store_lease *lease, const sw_attachment *request,
                        bool may_publish, bool *ret_pending, sw_error *error) {
+    lease->link = (struct list){NULL, NULL};
     sw_status status = check(store, request, may_publish, error);
     if (status != SW_OK) return status;
     uint64_t generation = generation_of(store, request);
@@ -76,7 +77,6 @@ sw_status store_attach(struct store *store, struct store_lease *lease, const sw_
     declarations_apply(store, &declarations);
     stage->holds--;
 
-    lease->link = (struct list){NULL, NULL};
     lease->stage = stage;
     lease->request = request;
     lease->pending = false;

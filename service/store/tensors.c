@@ -61,9 +61,9 @@ static sw_status open_new(struct store *store, struct store_publish *publish, st
 sw_status store_publish_open(struct store *store, struct store_publish *publish, const sw_address *address,
                              uint64_t size, bool manifest_fits, sw_error *error) {
     struct writer writer;
+    publish->link = (struct list){NULL, NULL};
     sw_status status = writer_open(store, address, SW_TENSORS, &writer, error);
     if (status != SW_OK) return status;
-    publish->link = (struct list){NULL, NULL};
     publish->item = NULL;
     publish->known = is_known(&writer, &publish->digest);
     if (!publish->known) {

@@ -342,6 +342,17 @@ sw_status say_another_count(const struct subject *s, uint32_t asked, uint32_t st
                stands, asked);
 }
 
+sw_status say_no_room_for_object(const struct subject *s, const struct budget *budget, uint64_t size,
+                                 sw_error *error) {
+    SAY(error, LIMIT, s,
+        "its object has %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64
+        " are taken, and what holds them may not go; "
+        "exchange again when that has changed, or raise %s",
+        size, budget->used, budget->capacity, budget->option);
+    error_add(error, "limit", "metrics_bytes");
+    return SW_RESOURCE_EXHAUSTED;
+}
+
 sw_status say_meeting_gone(const struct subject *s, sw_error *error) {
     return SAY(error, EVICTED, s,
                "that exchange is over and no longer kept; exchange again at a newer step or call");

@@ -57,6 +57,8 @@ sw_status say_not_yet(const struct subject *subject, const struct store_channel 
 /* ---- exchanging an object ---- */
 sw_status say_another_word(const struct subject *subject, sw_error *error);
 sw_status say_another_count(const struct subject *subject, uint32_t asked, uint32_t stands, sw_error *error);
+sw_status say_no_room_for_object(const struct subject *subject, const struct budget *budget, uint64_t size,
+                                 sw_error *error);
 sw_status say_meeting_gone(const struct subject *subject, sw_error *error);
 sw_status say_silent(const struct subject *subject, const uint32_t *stages, size_t count, size_t omitted,
                      sw_status code, sw_error *error);

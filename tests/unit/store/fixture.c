@@ -158,7 +158,8 @@ sw_address of_group(uint32_t group, sw_address address) {
 /* ---- publishing ---- */
 
 static struct digest digest_of(const char *content) {
-    return (struct digest){block_hash(content, strlen(content)), 1};
+    size_t size = strlen(content);
+    return (struct digest){block_hash(content, size), size}; /* as that of a failure with this message */
 }
 
 static sw_buffer *buffer_of(const char *content, size_t size) {

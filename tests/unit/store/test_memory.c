@@ -192,3 +192,18 @@ Test(memory, a_commit_a_break_and_a_release_need_none) {
     store_drain(store);
     cr_assert_not(allocation_failed());
 }
+
+Test(memory, words_that_cannot_come_together_are_told) {
+    for (long n = 1; n < 20; n++) {
+        fixture_reopen();
+        struct speaker *zero = speak(0, 3, at("obj", 7), "object");
+        speak(1, 3, of_generation(5, at("obj", 7)), NULL);
+        fail_allocation(n);
+        struct holder *holder = attach(5, STAGE, 0);
+        fail_allocation(0);
+        if (!holder) continue;
+        cr_assert(zero->done, "no allocation of them failed");
+        expect_no_memory(&zero->word.error);
+        return;
+    }
+}

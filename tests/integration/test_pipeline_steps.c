@@ -223,6 +223,26 @@ Test(pipeline_steps, a_last_stage_that_is_gone_ends_what_others_wait_for, .timeo
     cast_close(&cast);
 }
 
+static void leave_or_meet(struct cast *cast, uint32_t stage, struct cast_outcome *outcome) {
+    const sw_value value = sw_integer(1);
+    if (stage == 0)
+        cast_leave(cast, stage);
+    else
+        outcome->status = sw_pipeline_broadcast_obj_from_pp_rank(cast->pipeline[stage], &value,
+                                                                 &outcome->object, &outcome->error);
+}
+
+Test(pipeline_steps, a_silent_stage_that_is_gone_ends_the_meeting, .timeout = 60) {
+    struct cast cast;
+    cast_init(&cast, 3, false);
+    cast.publisher_grace_ms = 200;
+    cast_open(&cast);
+    cast_play(&cast, leave_or_meet);
+    expect_outcome(&cast.outcome[1], ABORTED, PUBLISHER_LOST);
+    expect_outcome(&cast.outcome[2], ABORTED, PUBLISHER_LOST);
+    cast_close(&cast);
+}
+
 static void resume_or_wait(struct cast *cast, uint32_t stage, struct cast_outcome *outcome) {
     if (stage < cast_last(cast)) {
         pull(cast, stage, outcome);

@@ -228,7 +228,8 @@ void store_word_cancel(struct store *store, struct store_word *word) {
 }
 
 void store_word_finish(struct store *store, struct store_word *word) {
-    if (word->meeting && !list_linked(&word->link)) meeting_unref(store, word->meeting);
+    if (list_linked(&word->link)) return;
+    if (word->meeting) meeting_unref(store, word->meeting);
     word->meeting = NULL;
     word->owners = NULL;
     word->owner_count = 0;

@@ -9,7 +9,7 @@
 
 /* A peer that vanished without a word is noticed after the sum of the two. */
 #define KEEPALIVE_TIME_MS    10000
-#define KEEPALIVE_TIMEOUT_MS 5000
+#define KEEPALIVE_TIMEOUT_MS 10000 /* a gRPC client without calls looks at its connection every 5 s */
 
 /* Pings that come faster than this, with nothing sent between them, are a flood. */
 #define PING_INTERVAL_MIN_MS 1000

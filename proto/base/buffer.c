@@ -3,17 +3,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "proto/base/error.h"
+#include "proto/base/pages.h"
 
 /* Above this, bytes lie on pages of their own, so that they can be handed to a kernel or a device. */
 #define PAGED_FROM (64u << 10)
-#define PAGE_BYTES 4096u
-/* Above this, huge pages: the first touch of 4 KiB pages would cost more than copying what goes there. */
-#define HUGE_FROM  (16u << 20)
-#define HUGE_BYTES (2u << 20)
-
 struct sw_buffer {
     _Atomic size_t references;
     const void *data;
@@ -45,27 +40,31 @@ sw_status sw_buffer_wrap(const void *data, size_t size, void (*release)(void *co
     return SW_OK;
 }
 
-static void *get_pages(size_t size) {
-    if (size > SIZE_MAX - HUGE_BYTES) return NULL;
-    size_t align = size >= HUGE_FROM ? HUGE_BYTES : PAGE_BYTES;
-    void *pages;
-    if (posix_memalign(&pages, align, size) != 0) return NULL;
-    /* Only a hint, and only for whole huge pages, so that nothing is spent beyond the end. */
-    if (align == HUGE_BYTES) madvise(pages, size & ~(size_t)(HUGE_BYTES - 1), MADV_HUGEPAGE);
-    return pages;
+static void put_pages(void *context) {
+    sw_buffer *buffer = context;
+    pages_put((void *)buffer->data, buffer->size);
+}
+
+static sw_status create_paged(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error) {
+    void *pages = pages_get(size);
+    if (!pages) return error_no_memory(error);
+    sw_buffer *buffer = make(0, pages, size, put_pages, NULL);
+    if (!buffer) {
+        pages_put(pages, size);
+        return error_no_memory(error);
+    }
+    buffer->context = buffer;
+    *ret_buffer = buffer;
+    *ret_data = pages;
+    return SW_OK;
 }
 
 sw_status sw_buffer_create(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error) {
-    bool paged = size >= PAGED_FROM;
-    void *pages = paged ? get_pages(size) : NULL;
-    if (paged && !pages) return error_no_memory(error);
-    sw_buffer *buffer = make(paged ? 0 : size, pages, size, paged ? free : NULL, pages);
-    if (!buffer) {
-        free(pages);
-        return error_no_memory(error);
-    }
+    if (size >= PAGED_FROM) return create_paged(size, ret_buffer, ret_data, error);
+    sw_buffer *buffer = make(size, NULL, size, NULL, NULL);
+    if (!buffer) return error_no_memory(error);
     *ret_buffer = buffer;
-    *ret_data = paged ? pages : buffer->inlined;
+    *ret_data = buffer->inlined;
     return SW_OK;
 }
 

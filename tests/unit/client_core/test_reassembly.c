@@ -401,6 +401,59 @@ Test(reassembly, names_that_fill_more_than_half_a_message_are_asked_for_in_turn)
     arena_destroy(&arena);
 }
 
+/* ---- memory ---- */
+
+struct scarce {
+    unsigned left;
+};
+
+static void *scarce_allocate(void *context, size_t size) {
+    struct scarce *scarce = context;
+    return scarce->left > 0 && scarce->left-- ? malloc(size ? size : 1) : NULL;
+}
+
+static void *scarce_resize(void *context, void *memory, size_t size) {
+    struct scarce *scarce = context;
+    return scarce->left > 0 && scarce->left-- ? realloc(memory, size ? size : 1) : NULL;
+}
+
+static void scarce_release(void *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+/* True if it ended well with this many allocations; else whatever failed said that memory is short. */
+static bool assemble_with(unsigned allocations) {
+    struct scarce scarce = {allocations};
+    const struct allocator allocator = {scarce_allocate, scarce_resize, scarce_release, &scarce};
+    cr_assert_eq(wishes_init(&wishes, NULL, 0, &error), SW_OK);
+    struct reassembly_options options = {
+        .wishes = &wishes, .asked = &asked, .allocate = sw_buffer_create, .allocator = &allocator};
+    assembly = reassembly_create(&options);
+    sw_status status = assembly ? SW_OK : SW_RESOURCE_EXHAUSTED;
+    sw_tensors *tensors = NULL;
+    enum reassembly_news news;
+    if (status == SW_OK) status = feed(assembly, item_manifest(&item), 100, &news, &error);
+    for (uint64_t i = 0; status == SW_OK && i < 6; i++)
+        status = feed(assembly, item_block(&item, 0, i), 100, &news, &error);
+    if (status == SW_OK) status = feed(assembly, item_block(&item, 2, 0), 100, &news, &error);
+    for (uint64_t i = 0; status == SW_OK && i < 3; i++)
+        status = feed(assembly, item_block(&item, 3, i), 100, &news, &error);
+    if (status == SW_OK) status = reassembly_finish(assembly, &tensors, &error);
+    sw_tensors_destroy(tensors);
+    reassembly_destroy(assembly);
+    assembly = NULL;
+    wishes_destroy(&wishes);
+    cr_assert(status == SW_OK || status == SW_RESOURCE_EXHAUSTED, "%s", error.message);
+    return status == SW_OK;
+}
+
+Test(reassembly, whichever_allocation_fails_it_says_so_and_leaves_nothing) {
+    unsigned allocations = 0;
+    while (!assemble_with(allocations)) allocations++;
+    cr_assert_gt(allocations, 5);
+}
+
 Test(reassembly, a_manifest_of_more_than_there_is_memory_for_is_an_error) {
     item.infos[0].byte_length = INT64_MAX;
     ((int64_t *)item.infos[0].shape)[0] = INT64_MAX;

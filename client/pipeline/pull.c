@@ -52,8 +52,7 @@ sw_status pipeline_compare_calls(sw_pipeline *pipeline, sw_error *error) {
     sw_status status = pull_marker(pipeline, false, theirs, error);
     if (status != SW_OK) {
         struct pipeline_place place = pipeline_place_within(pipeline, pipeline->step.marker, SW_METRICS, 0);
-        return error->reason == SW_REASON_SKIPPED ? step_left_out(pipeline, error)
-                                                  : pipeline_explain(pipeline, &place, error);
+        return pipeline_explain(pipeline, &place, error);
     }
     char differences[DIFFERENCES_MAX];
     if (!marker_compare(pipeline->step.calls, theirs, differences, sizeof differences)) return SW_OK;

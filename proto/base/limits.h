@@ -15,6 +15,9 @@
 #define LIMIT_STATUS_BYTES    4096u        /* message and details of an error on the wire */
 #define LIMIT_STAGE_COUNT     65536u       /* stages of an exchange: a word for each is kept */
 
+/* Memory kept for the next step; fixed. A program that embeds the library gets the rest back. */
+#define LIMIT_KEPT_PAGES (1u << 30)
+
 /* The store; settings of an endpoint. */
 #define LIMIT_KEPT_DIGESTS   64u    /* items of a channel that can be compared after they have gone; fixed */
 #define LIMIT_MEETINGS       1024u  /* of (group, channel), kept for retries; fixed */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "proto/base/limits.h"
 #include "proto/base/list.h"
 
 #define PAGE_BYTES 4096u
@@ -65,10 +66,15 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The oldest that must go so that what is kept and in use is not more than was in use at once. */
+static size_t may_keep(void) {
+    size_t below_the_most = larger(most, in_use) - in_use;
+    return below_the_most < LIMIT_KEPT_PAGES ? below_the_most : LIMIT_KEPT_PAGES;
+}
+
+/* The oldest that must go. */
 static void collect_surplus(struct list *surplus) {
     list_init(surplus);
-    while (kept_bytes > larger(most, in_use) - in_use) {
+    while (kept_bytes > may_keep()) {
         struct kept *oldest = container_of(ages.next, struct kept, of_age);
         unlink_kept(oldest);
         list_append(surplus, &oldest->of_age);
@@ -119,13 +125,16 @@ static void *pages_get_rounded(size_t size) {
 
 static void keep(void *pages, size_t size) {
     struct kept *kept = pages;
+    struct list surplus;
     *kept = (struct kept){.size = size};
     pthread_mutex_lock(&lock);
     in_use -= size;
     kept_bytes += size;
     list_append(class_of(size), &kept->of_class);
     list_append(&ages, &kept->of_age);
+    collect_surplus(&surplus);
     pthread_mutex_unlock(&lock);
+    unmap_all(&surplus);
 }
 
 /* AddressSanitizer sees what is used after it was given back only where nothing is kept. */

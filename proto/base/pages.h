@@ -1,6 +1,7 @@
 /* Large memory, on pages of its own. The first touch of a page costs more than copying what goes there, so
  * pages that were given back are kept for the next of about that size, as a step of training is followed by
- * one like it. Those kept and those in use are together never more than were in use at once before.
+ * one like it. Those kept are at most LIMIT_KEPT_PAGES, and with those in use never more than were in use at
+ * once before.
  * Thread-safe. */
 #ifndef STAGEWIRE_BASE_PAGES_H
 #define STAGEWIRE_BASE_PAGES_H

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/base/limits.h"
 #include "proto/base/pages.h"
 #include "tests/support/test.h"
 
@@ -40,6 +41,15 @@ Test(pages, what_was_given_back_is_got_again) {
     pages_put(first, 3 * MIB - 5000);
     cr_assert_eq(got(3 * MIB), first, "the last that was given back is the first");
     cr_assert_eq(pages_kept(), 3 * MIB);
+}
+
+Test(pages, no_more_is_kept_than_the_limit) {
+    if (!KEEPS) return;
+    const size_t half = (LIMIT_KEPT_PAGES / 2) + MIB;
+    void *first = got(half), *second = got(half);
+    pages_put(first, half);
+    pages_put(second, half);
+    cr_assert(pages_kept() >= half && pages_kept() <= LIMIT_KEPT_PAGES);
 }
 
 Test(pages, what_is_kept_and_in_use_is_never_more_than_was_in_use_at_once) {

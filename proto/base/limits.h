@@ -20,7 +20,6 @@
 
 /* The store; settings of an endpoint. */
 #define LIMIT_KEPT_DIGESTS   64u    /* items of a channel that can be compared after they have gone; fixed */
-#define LIMIT_MEETINGS       1024u  /* of (group, channel), kept for retries; fixed */
 #define LIMIT_WAITERS        16384u /* pulls and words that wait: a flood of pulls for steps that never come */
 #define LIMIT_WATCHERS       256u   /* watches */
 #define LIMIT_CHANNELS       65536u /* channels of a generation: names made up without end */

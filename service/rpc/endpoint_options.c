@@ -1,23 +1,23 @@
 #include <string.h>
 
 #include "proto/base/error.h"
-#include "proto/base/limits.h"
 #include "proto/base/utf8.h"
 #include "service/rpc/endpoint.h"
 
 void sw_endpoint_options_init(sw_endpoint_options *options) {
+    const struct store_options store = store_options_default();
     *options = (sw_endpoint_options){
-        .store_bytes = 2ull << 30,
-        .metrics_bytes = 256ull << 20,
-        .keep_steps = 1024,
-        .keep_tensor_steps = 1,
-        .publisher_grace_ms = 30000,
-        .drain_grace_ms = 20000,
-        .max_wait_ms = 600000,
-        .pin_ms = 30000,
-        .max_waiters = LIMIT_WAITERS,
-        .max_watches = LIMIT_WATCHERS,
-        .max_channels = LIMIT_CHANNELS,
+        .store_bytes = store.store_bytes,
+        .metrics_bytes = store.metrics_bytes,
+        .keep_steps = store.keep_steps,
+        .keep_tensor_steps = store.keep_tensor_steps,
+        .publisher_grace_ms = store.publisher_grace_ms,
+        .drain_grace_ms = store.drain_grace_ms,
+        .max_wait_ms = store.max_wait_ms,
+        .pin_ms = store.pin_ms,
+        .max_waiters = store.max_waiters,
+        .max_watches = store.max_watches,
+        .max_channels = store.max_channels,
     };
 }
 

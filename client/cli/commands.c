@@ -7,10 +7,10 @@
 #define NAME_MAX_BYTES 32
 
 const struct command commands[] = {
-    {"info", "ENDPOINT", "what an endpoint holds and how busy it is", cmd_info},
+    {"info", "ENDPOINT", "what it holds, how busy it is", cmd_info},
     {"get", "ENDPOINT CHANNEL [STEP|latest]", "pull an item and print it", cmd_get},
     {"publish", "ENDPOINT CHANNEL STEP", "publish JSON from standard input", cmd_publish},
-    {"demo", "", "train in pipeline stages on this machine", cmd_demo},
+    {"demo", "", "train in pipeline stages here", cmd_demo},
     {"demo-stage", "", NULL, cmd_demo_stage},
     {NULL, NULL, NULL, NULL},
 };

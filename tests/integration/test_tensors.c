@@ -123,7 +123,7 @@ Test(tensors, around_4_mib_and_around_a_block_arrive_whole) {
 
 Test(tensors, a_thousand_of_a_step_arrive_together) {
     static sw_named_tensor tensors[1000];
-    static char names[1000][24];
+    static char names[1000][32];
     static int64_t shapes[1000];
     for (int i = 0; i < 1000; i++) {
         snprintf(names[i], sizeof names[i], "layer.%d.weight", i);

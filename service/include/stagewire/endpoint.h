@@ -1,7 +1,9 @@
-/* An endpoint inside your own process: it holds what its stage publishes, and serves it to everyone who pulls.
+/* An endpoint inside your own process: it holds what its stage publishes, and serves it to everyone who
+ * pulls.
  *
- * `stagewired` is this and a main function. Threads: an endpoint runs one loop thread of its own; all functions may be
- * called from any thread. After fork() the child must not use it: every call then answers FAILED_PRECONDITION. */
+ * `stagewired` is this and a main function. Threads: an endpoint runs one loop thread of its own; all
+ * functions may be called from any thread. After fork() the child must not use it: every call then answers
+ * FAILED_PRECONDITION. */
 #ifndef STAGEWIRE_ENDPOINT_H
 #define STAGEWIRE_ENDPOINT_H
 
@@ -21,18 +23,18 @@ typedef struct sw_endpoint sw_endpoint;
 typedef struct sw_endpoint_options {
     const char *const *listen; /* "HOST:PORT" (port 0: any) or "unix:PATH" */
     uint32_t listen_count;
-    bool publish_on_loopback; /* PublisherService also on loopback TCP, not only on Unix sockets */
-    bool insecure_plaintext;  /* allow plaintext beyond this machine */
-    const char *run_id;       /* required */
-    uint64_t generation;      /* 0: begun by the first Attach or publish */
-    uint32_t stage;           /* the endpoint's own */
-    uint32_t stage_count;     /* 0: not said */
-    uint64_t store_bytes;     /* budget of tensors, bytes (2 GiB) */
-    uint64_t metrics_bytes;   /* budget of metrics and objects, bytes (256 MiB) */
-    uint64_t pinned_bytes;    /* 0: as store_bytes */
-    uint32_t keep_steps;      /* 1024 */
+    bool publish_on_loopback;   /* PublisherService also on loopback TCP, not only on Unix sockets */
+    bool insecure_plaintext;    /* allow plaintext beyond this machine */
+    const char *run_id;         /* required */
+    uint64_t generation;        /* 0: begun by the first Attach or publish */
+    uint32_t stage;             /* the endpoint's own */
+    uint32_t stage_count;       /* 0: not said */
+    uint64_t store_bytes;       /* budget of tensors, bytes (2 GiB) */
+    uint64_t metrics_bytes;     /* budget of metrics and objects, bytes (256 MiB) */
+    uint64_t pinned_bytes;      /* 0: as store_bytes */
+    uint32_t keep_steps;        /* 1024 */
     uint32_t keep_tensor_steps; /* 1 */
-    uint32_t max_lag_steps;   /* 0: no limit */
+    uint32_t max_lag_steps;     /* 0: no limit */
     int64_t publisher_grace_ms; /* 30,000 */
     int64_t drain_grace_ms;     /* 20,000 */
     int64_t max_wait_ms;        /* 600,000 */
@@ -42,23 +44,28 @@ typedef struct sw_endpoint_options {
 
 SW_API void sw_endpoint_options_init(sw_endpoint_options *options);
 
-/* Binds and serves. INVALID_ARGUMENT names the option that is wrong; UNAVAILABLE the address that cannot be bound. */
-SW_API sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoint **ret_endpoint, sw_error *error);
+/* Binds and serves. INVALID_ARGUMENT names the option that is wrong; UNAVAILABLE the address that cannot be
+ * bound. */
+SW_API sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoint **ret_endpoint,
+                                  sw_error *error);
 
 /* Publishes straight into the endpoint's memory. Lives as long as the endpoint. */
 SW_API sw_publisher *sw_endpoint_publisher(sw_endpoint *endpoint);
 
-/* The i-th listener as a client may name it: "127.0.0.1:40123" or "unix:/run/x.sock"; NULL beyond the last. */
+/* The i-th listener as a client may name it: "127.0.0.1:40123" or "unix:/run/x.sock"; NULL beyond the last.
+ */
 SW_API const char *sw_endpoint_address(const sw_endpoint *endpoint, uint32_t index);
 
-/* Refuses publishes, leases and waits from now on; what is held is still served. Returns at once; async-signal-UNSAFE. */
+/* Refuses publishes, leases and waits from now on; what is held is still served. Returns at once;
+ * async-signal-UNSAFE. */
 SW_API void sw_endpoint_drain(sw_endpoint *endpoint);
 
-/* Waits until it is drained (no expected consumer needs a held step, or the drain grace is over), at most `timeout_ms`.
- * DEADLINE_EXCEEDED otherwise. */
+/* Waits until it is drained (no expected consumer needs a held step, or the drain grace is over), at most
+ * `timeout_ms`. DEADLINE_EXCEEDED otherwise. */
 SW_API sw_status sw_endpoint_wait_drained(sw_endpoint *endpoint, int64_t timeout_ms, sw_error *error);
 
-/* Drains for at most `linger_ms` (0: not at all), then ends every call with SHUTTING_DOWN and frees. Takes NULL. */
+/* Drains for at most `linger_ms` (0: not at all), then ends every call with SHUTTING_DOWN and frees. Takes
+ * NULL. */
 SW_API void sw_endpoint_close(sw_endpoint *endpoint, int64_t linger_ms);
 
 #ifdef __cplusplus

@@ -19,8 +19,8 @@ void raw_close(struct raw *raw);
 #define RAW_STAGE(method)     "/stagewire.v1.StageService/" method
 #define RAW_PUBLISHER(method) "/stagewire.v1.PublisherService/" method
 
-/* Starts a call (`method` is a literal); sends `request` (takes the reference; NULL: nothing yet) and, with `half_close`, says that
- * there will be no more. */
+/* Starts a call (`method` is a literal); sends `request` (takes the reference; NULL: nothing yet) and, with
+ * `half_close`, says that there will be no more. */
 struct raw_call *raw_start(struct raw *raw, const char *method, sw_buffer *request, bool half_close,
                            int64_t timeout_ms);
 /* One more message of a client stream; false if the call is over. */

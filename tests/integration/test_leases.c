@@ -27,7 +27,7 @@ static void is_lost(struct raw_call *waiting) {
 
 Test(leases, two_holders_of_one_lease_are_lost_with_the_last) {
     struct raw_call *first = scene_attach(&s, 1, NULL, 0), *second = scene_attach(&s, 1, NULL, 0);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 0), 30000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 0));
     scene_detach(first);
     cr_assert_not(raw_over(waiting, 900), "one holder is still there");
     scene_detach(second);
@@ -36,7 +36,7 @@ Test(leases, two_holders_of_one_lease_are_lost_with_the_last) {
 
 Test(leases, a_trainer_that_comes_back_within_the_grace_is_no_loss) {
     struct raw_call *lease = scene_attach(&s, 1, NULL, 0);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 0), 30000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 0));
     scene_detach(lease);
     lease = scene_attach(&s, 1, NULL, 0);
     cr_assert_not(raw_over(waiting, 900), "the grace has passed, and the trainer is back");
@@ -60,7 +60,7 @@ Test(leases, a_loss_ends_when_somebody_attaches) {
 
 Test(leases, where_nobody_attached_nothing_is_lost) {
     scene_publish(&s, AT("train", 0), 1);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 1), 30000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 1));
     cr_assert_not(raw_over(waiting, 900));
     raw_cancel(waiting);
     raw_finish(waiting, NULL);

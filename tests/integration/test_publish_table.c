@@ -271,7 +271,7 @@ Test(publish_room, when_a_publish_breaks_place_and_room_come_back) {
 /* ---- room ---- */
 
 Test(publish_room, larger_than_the_budget_is_too_large_before_any_block_is_read) {
-    struct raw_call *publish = scene_open_tensor(&s, AT("logits", 0), 4 * UNIT + 1);
+    struct raw_call *publish = scene_start_tensor(&s, AT("logits", 0), 4 * UNIT + 1);
     cr_assert(raw_finish(publish, &s.error) == SW_INVALID_ARGUMENT, "no block was sent, and it was answered");
     expect_error(&s, INVALID_ARGUMENT, TOO_LARGE);
     expect_words(&s, "stage 3", "logits");
@@ -326,7 +326,7 @@ Test(publish_room, the_store_is_full_when_consumers_hold_it_and_they_are_named) 
 /* ---- blocks ---- */
 
 static void publish_blocks(sw_buffer *first, sw_buffer *second) {
-    struct raw_call *publish = scene_open_tensor(&s, AT("logits", 0), 2 * UNIT);
+    struct raw_call *publish = scene_start_tensor(&s, AT("logits", 0), 2 * UNIT);
     raw_send(publish, first);
     if (second) raw_send(publish, second);
     raw_half_close(publish);

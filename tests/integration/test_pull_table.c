@@ -26,12 +26,12 @@ static void open_keeping_two(void) {
 TestSuite(pull_table, .init = open_scene, .fini = close_scene, .timeout = 60);
 TestSuite(pull_kept, .init = open_keeping_two, .fini = close_scene, .timeout = 60);
 
-/* A pull with ten seconds to wait, which is answered within half a second. */
+/* A pull with ten seconds to wait that is answered long before, however busy the machine is. */
 static sw_status get_at_once(sw_address at) {
     int64_t begun = clock_now_ms(&clock_system);
     sw_status status = scene_finish_get(&s, scene_start_get(&s, at, 10000), NULL);
     int64_t took = clock_now_ms(&clock_system) - begun;
-    cr_assert(took < 500, "the answer was certain, and took %d ms", (int)took);
+    cr_assert(took < 3000, "the answer was certain, and took %d ms", (int)took);
     return status;
 }
 
@@ -177,7 +177,7 @@ Test(pull_table, after_a_restart_steps_below_next_step_are_evicted) {
 
 Test(pull_table, beyond_the_last_of_a_finished_channel_is_finished_and_the_last_is_named) {
     scene_publish(&s, AT("train", 7, .call = 2), 1);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 8), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 8));
     scene_close_channel(&s, AT("train", 0), SW_METRICS, false, SW_CLOSE_FINISHED, "");
     scene_finish_get(&s, waiting, NULL);
     expect_error(&s, OUT_OF_RANGE, FINISHED);
@@ -198,7 +198,7 @@ Test(pull_table, of_an_aborted_channel_the_message_is_told) {
 
 Test(pull_table, a_lost_trainer_is_told_to_waiting_pulls_and_for_channels_never_seen_too) {
     struct raw_call *lease = scene_attach(&s, 1, NULL, 0);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 0), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 0));
     scene_detach(lease);
     scene_finish_get(&s, waiting, NULL);
     expect_error(&s, ABORTED, PUBLISHER_LOST);
@@ -211,7 +211,7 @@ Test(pull_table, while_the_endpoint_goes_down_what_is_held_is_served_and_waits_a
     sw_channel_policy policy = scene_policy("train", SW_METRICS, 1);
     struct raw_call *lease = scene_attach(&s, 1, &policy, 1);
     scene_publish(&s, AT("train", 0), 1);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 1), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 1));
     scene_drain(&s);
     scene_finish_get(&s, waiting, NULL);
     expect_error(&s, UNAVAILABLE, SHUTTING_DOWN);
@@ -261,7 +261,7 @@ Test(pull_table, a_wait_that_ends_says_what_was_there_instead) {
     int64_t took = clock_now_ms(&clock_system) - begun;
     expect_error(&s, DEADLINE_EXCEEDED, NOT_YET);
     expect_metadata(&s, "latest", "6/0");
-    cr_assert(took >= 190 && took < 2000, "200 ms were asked for, %d were waited", (int)took);
+    cr_assert(took >= 190 && took < 5000, "200 ms were asked for, %d were waited", (int)took);
 }
 
 Test(pull_table, a_wait_is_answered_shortly_before_the_calls_deadline_so_that_the_reason_arrives) {
@@ -278,7 +278,7 @@ Test(pull_table, no_wait_wins_over_wait_ms) {
 }
 
 Test(pull_table, a_waiting_pull_is_woken_by_its_publish) {
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 7), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 7));
     scene_publish(&s, AT("train", 6), 60);
     cr_assert_not(raw_over(waiting, 0), "another step does not wake it");
     scene_publish(&s, AT("train", 7), 70);
@@ -289,7 +289,7 @@ Test(pull_table, a_waiting_pull_is_woken_by_its_publish) {
 
 Test(pull_table, a_pull_for_a_generation_to_come_waits_for_it) {
     scene_publish(&s, AT("train", 0), 1);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 0, .generation = 2), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 0, .generation = 2));
     struct raw_call *lease = scene_attach(&s, 2, NULL, 0);
     scene_publish(&s, AT("train", 0, .generation = 2), 2);
     int64_t value = 0;
@@ -300,7 +300,7 @@ Test(pull_table, a_pull_for_a_generation_to_come_waits_for_it) {
 
 Test(pull_table, a_waiting_pull_of_a_superseded_generation_is_told) {
     scene_publish(&s, AT("train", 0), 1);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 1), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 1));
     scene_publish(&s, AT("aside", 0), 1);
     struct raw_call *lease = scene_attach(&s, 2, NULL, 0);
     scene_finish_get(&s, waiting, NULL);
@@ -377,7 +377,7 @@ Test(pull_kept, eviction_and_skipping_come_before_the_closing) {
 Test(pull_table, a_closing_comes_before_the_loss) {
     struct raw_call *lease = scene_attach(&s, 1, NULL, 0);
     scene_close_channel(&s, AT("train", 0), SW_METRICS, false, SW_CLOSE_ABORTED, "diverged");
-    struct raw_call *waiting = scene_start_get(&s, AT("other", 0), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("other", 0));
     scene_detach(lease);
     scene_finish_get(&s, waiting, NULL);
     expect_error(&s, ABORTED, PUBLISHER_LOST);
@@ -388,7 +388,7 @@ Test(pull_table, a_closing_comes_before_the_loss) {
 Test(pull_table, a_held_item_comes_before_its_lost_trainer) {
     struct raw_call *lease = scene_attach(&s, 1, NULL, 0);
     scene_publish(&s, AT("train", 0), 1);
-    struct raw_call *waiting = scene_start_get(&s, AT("train", 1), 10000);
+    struct raw_call *waiting = scene_waiting_get(&s, AT("train", 1));
     scene_detach(lease);
     scene_finish_get(&s, waiting, NULL);
     expect_error(&s, ABORTED, PUBLISHER_LOST);

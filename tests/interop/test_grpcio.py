@@ -185,7 +185,7 @@ class Interop(unittest.TestCase):
         watch = self.stage.WatchLossMetrics(pb.WatchLossMetricsRequest())
         beat = next(iter(watch)).heartbeat
         self.assertLess(abs(beat.unix_ns / 1e9 - time.time()), 5)
-        self.assertTrue(8 < time.monotonic() - begun < 14)
+        self.assertTrue(8 < time.monotonic() - begun < 20)
         watch.cancel()
 
     def exchange(self, stage, value=None, step=0, count=2, **more):

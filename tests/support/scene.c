@@ -123,12 +123,12 @@ sw_buffer *scene_chunk(uint64_t block, uint64_t size, uint8_t fill, uint64_t xxh
     return message;
 }
 
-struct raw_call *scene_open_tensor(struct scene *scene, sw_address at, uint64_t size) {
+struct raw_call *scene_start_tensor(struct scene *scene, sw_address at, uint64_t size) {
     return raw_start(scene->raw, RAW_PUBLISHER("PublishTensors"), scene_manifest(at, size), false, CALL_MS);
 }
 
 sw_status scene_publish_tensor(struct scene *scene, sw_address at, uint64_t size, uint8_t fill) {
-    struct raw_call *publish = scene_open_tensor(scene, at, size);
+    struct raw_call *publish = scene_start_tensor(scene, at, size);
     uint64_t blocks = tensor_blocks(size, LIMIT_BLOCK_BYTES);
     bool alive = true;
     for (uint64_t block = 0; alive && block < blocks; block++)
@@ -304,4 +304,24 @@ void scene_drain(struct scene *scene) {
         scene_publish(scene, AT("drain-probe", 0), 0);
     } while (scene->error.reason != SW_REASON_SHUTTING_DOWN && clock_now_ms(&clock_system) < end);
     cr_assert(scene->error.reason == SW_REASON_SHUTTING_DOWN, "the daemon does not drain");
+}
+
+static bool one_is_open(const struct stage_info *info) {
+    return info->load.open_publishes == 1;
+}
+
+struct raw_call *scene_open_tensor(struct scene *scene, sw_address at, uint64_t size) {
+    struct raw_call *publish = scene_start_tensor(scene, at, size);
+    cr_assert(scene_until(scene, one_is_open), "the publish does not open");
+    return publish;
+}
+
+static bool one_waits(const struct stage_info *info) {
+    return info->load.waiting == 1;
+}
+
+struct raw_call *scene_waiting_get(struct scene *scene, sw_address at) {
+    struct raw_call *pull = scene_start_get(scene, at, CALL_MS);
+    cr_assert(scene_until(scene, one_waits), "the pull does not wait");
+    return pull;
 }

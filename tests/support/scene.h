@@ -31,7 +31,9 @@ sw_status scene_release(struct scene *scene, sw_address at, sw_item_kind kind, c
 
 /* One U8 tensor "t" of `size` bytes, each `fill`; whole. */
 sw_status scene_publish_tensor(struct scene *scene, sw_address at, uint64_t size, uint8_t fill);
-/* Only its manifest: the publish stays open. */
+/* Only its manifest. */
+struct raw_call *scene_start_tensor(struct scene *scene, sw_address at, uint64_t size);
+/* The same, and returns once the endpoint shows that it is the one open publish. */
 struct raw_call *scene_open_tensor(struct scene *scene, sw_address at, uint64_t size);
 sw_buffer *scene_manifest(sw_address at, uint64_t size);
 /* One chunk of tensor 0; xxh3 0: left out. */
@@ -41,6 +43,8 @@ sw_buffer *scene_chunk(uint64_t block, uint64_t size, uint8_t fill, uint64_t xxh
 sw_status scene_get(struct scene *scene, sw_address at, int64_t *ret_value);
 sw_status scene_pull_metrics(struct scene *scene, const struct pull_request *request, int64_t *ret_value);
 struct raw_call *scene_start_get(struct scene *scene, sw_address at, int64_t timeout_ms);
+/* The same, and returns once the endpoint shows that it is the one that waits. */
+struct raw_call *scene_waiting_get(struct scene *scene, sw_address at);
 /* Waits for it. */
 sw_status scene_finish_get(struct scene *scene, struct raw_call *call, int64_t *ret_value);
 /* All chunks of tensor 0 in one buffer; *ret_manifest (NULL is fine) gets the pin and the address's numbers.

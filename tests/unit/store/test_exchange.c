@@ -144,6 +144,14 @@ Test(exchange, the_newest_are_kept_for_retries) {
     expect_unmet(speak(0, 2, at("obj", 0), NULL), SW_OUT_OF_RANGE, SW_REASON_EVICTED);
 }
 
+Test(exchange, one_that_was_let_go_is_certain_while_the_endpoint_goes_down) {
+    options.keep_steps = 1;
+    fixture_reopen();
+    speak(0, 1, at("obj", 1), NULL), speak(0, 1, at("obj", 2), NULL);
+    store_drain(store);
+    expect_unmet(speak(0, 1, at("obj", 1), NULL), SW_OUT_OF_RANGE, SW_REASON_EVICTED);
+}
+
 Test(exchange, by_default_1024_are_kept) {
     for (uint64_t step = 0; step <= 1024; step++) speak(0, 1, at("obj", step), NULL);
     expect_met(speak(0, 1, at("obj", 1), NULL), "", NULL);
@@ -208,6 +216,22 @@ Test(exchange, a_closing_of_a_silent_stage_ends_it) {
     expect_unmet(other, SW_OUT_OF_RANGE, SW_REASON_FINISHED);
 }
 
+Test(exchange, a_channels_own_closing_stands_whatever_its_stage_does_later) {
+    close_channel(of_stage(1, at("obj", 0)), SW_OBJECT, SW_CLOSE_ABORTED, "NaN");
+    close_all(of_stage(1, at("", 0)), SW_CLOSE_FINISHED, "");
+    expect_unmet(speak(0, 2, at("obj", 7), NULL), SW_ABORTED, SW_REASON_PUBLISHER_ABORTED);
+}
+
+Test(exchange, of_several_that_failed_the_lowest_is_quoted) {
+    publish_failure(of_stage(2, at("obj", 7)), SW_OBJECT, "two");
+    publish_failure(of_stage(1, at("obj", 7)), SW_OBJECT, "one");
+    publish_failure(of_stage(3, at("obj", 7)), SW_OBJECT, "three");
+    struct speaker *zero = speak(0, 4, at("obj", 7), NULL);
+    expect_unmet(zero, SW_ABORTED, SW_REASON_STEP_FAILED);
+    expect_metadata(&zero->word.error, "stages", "[1,2,3]");
+    expect_metadata(&zero->word.error, "message", "one");
+}
+
 /* ---- refusals as for pulls ---- */
 
 Test(exchange, another_run_and_an_older_generation_are_refused) {
@@ -254,6 +278,16 @@ Test(exchange, words_that_meet_in_the_first_generation_may_complete_it) {
     expect_met(one, "1 ", "object");
 }
 
+Test(exchange, owners_that_meet_in_the_first_generation_are_several) {
+    struct speaker *zero = speak(0, 3, at("obj", 7), "object");
+    struct speaker *one = speak(1, 3, of_generation(5, at("obj", 7)), "another");
+    attach(5, STAGE, 0);
+    cr_assert_eq(info().load.metrics_held_bytes, 0);
+    expect_met(speak(2, 3, at("obj", 7), NULL), "0 1 ", NULL);
+    expect_met(zero, "0 1 ", NULL);
+    expect_met(one, "0 1 ", NULL);
+}
+
 Test(exchange, words_that_do_not_agree_in_the_first_generation_are_conflicts) {
     struct speaker *zero = speak(0, 2, at("obj", 7), "object");
     struct speaker *other = speak(0, 2, of_generation(5, at("obj", 7)), "other");
@@ -291,6 +325,14 @@ Test(exchange, objects_count_against_the_metrics_and_may_go_once_all_have_spoken
     expect_met(zero, "0 ", "123456");
     expect_unmet(speak(1, 2, at("obj", 7), NULL), SW_OUT_OF_RANGE, SW_REASON_EVICTED);
     cr_assert_eq(info().load.metrics_held_bytes, 5);
+}
+
+Test(exchange, an_object_that_nobody_will_get_needs_no_room) {
+    options.metrics_bytes = 10;
+    fixture_reopen();
+    struct speaker *zero = speak(0, 2, at("obj", 7), "123456");
+    expect_met(speak(1, 2, at("obj", 7), "654321"), "0 1 ", NULL);
+    expect_met(zero, "0 1 ", NULL);
 }
 
 Test(exchange, an_object_that_fits_nowhere_is_refused_and_its_word_is_not_spoken) {

@@ -113,6 +113,17 @@ Test(lag, a_consumer_beyond_it_is_dropped_and_counted) {
     cr_assert_eq(channel_info("train", SW_METRICS).consumer_count, 1);
 }
 
+Test(lag, it_is_counted_from_the_oldest_that_is_not_released) {
+    declare(1, 2, "slow", NULL);
+    publish_steps(1, 3);
+    expect_ok(release(SW_METRICS, at("train", 0), "slow", 2));
+    publish_steps(4, 4); /* 2 is the oldest, and 3 and 4 came after it */
+    cr_assert_eq(store_dropped_consumers(store), 0);
+    publish_steps(5, 5);
+    cr_assert_eq(store_dropped_consumers(store), 1);
+    cr_assert_not(is_held(2));
+}
+
 Test(lag, one_that_keeps_up_is_never_dropped) {
     declare(1, 2, "quick", NULL);
     for (uint64_t step = 1; step < 100; step++) {

@@ -151,6 +151,22 @@ Test(pins, beyond_pinned_bytes_those_without_a_stream_end_oldest_first) {
     cr_assert(stands(two));
 }
 
+Test(pins, what_a_generation_lets_go_is_fitted_too) {
+    options.pinned_bytes = 10;
+    fixture_reopen();
+    expect_ok(publish_tensors(at("a", 1), "bytes", 10));
+    expect_ok(publish_tensors(at("b", 1), "bytes", 10));
+    struct puller *b = pull_now(SW_TENSORS, at("b", 1)), *a = pull_now(SW_TENSORS, at("a", 1));
+    uint64_t older = pin_of(b), younger = pin_of(a);
+    end_stream(b);
+    advance(1);
+    end_stream(a);
+    attach(2, STAGE, 0);
+    cr_assert_eq(info().load.pinned_bytes, 10);
+    cr_assert_not(stands(older));
+    cr_assert(stands(younger));
+}
+
 Test(pins, streams_are_never_cut_for_pinned_bytes) {
     options.pinned_bytes = 10;
     fixture_reopen();

@@ -80,6 +80,17 @@ Test(room, what_an_expected_consumer_needs_stays_and_it_is_named) {
     cr_assert(is_held(at("eval", 1)));
 }
 
+Test(room, one_that_was_dropped_holds_nothing_up) {
+    ATTACH_WITH(1, {.channel = "train", .kind = SW_METRICS, .lag = 1, .consumers = {"slow", "quick"}});
+    expect_ok(put("train", 1, 10));
+    expect_ok(put("train", 2, 10));
+    expect_ok(release(SW_METRICS, at("train", 0), "quick", 2));
+    expect_ok(put("train", 3, 20));
+    cr_assert_eq(store_dropped_consumers(store), 1);
+    expect_refused(put("eval", 1, 40), SW_RESOURCE_EXHAUSTED, SW_REASON_STORE_FULL);
+    expect_metadata(&refused, "consumers", "[\"quick\"]");
+}
+
 Test(room, needed_steps_are_passed_over) {
     ATTACH_WITH(1, {.channel = "needed", .kind = SW_METRICS, .consumers = {"a"}});
     expect_ok(put("needed", 1, 10));

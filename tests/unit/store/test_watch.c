@@ -204,6 +204,15 @@ Test(watch, a_position_of_an_older_generation_tells_the_generation_then_all_that
                   "generation 2\nitem train 1/0 x\nitem train 2/0 x\n");
 }
 
+Test(watch, a_position_counts_in_its_own_generation_only) {
+    publish_steps(1, 3);
+    struct watcher *watcher = watch_from(of_generation(1, at("train", 3)));
+    expect_events(watcher, "item train 3/0 x\n");
+    attach(2, STAGE, 0);
+    publish_steps(1, 1);
+    expect_events(watcher, "generation 2\nitem train 1/0 x\n");
+}
+
 Test(watch, a_position_of_a_generation_to_come_waits_for_it) {
     publish_steps(1, 1);
     struct watcher *watcher = watch_from(of_generation(2, at("train", 2)));

@@ -94,7 +94,7 @@ static struct reply refuse_word(const struct reference *r, const struct operatio
 /* False where the value finds no room. */
 static bool speak(struct reference *r, int meeting, const struct operation *o) {
     struct meeting *m = &r->meetings[meeting];
-    bool ignored[CONSUMERS];
+    bool ignored[CONSUMERS] = {false};
     if (m->words[o->stage].spoken && !is_broken(r, MUTANT_WORD_MAY_CHANGE)) return true;
     if (o->present && owners_of(m) == 0) {
         if (!ref_make_room(r, SW_METRICS, NONE, 0, o->size, ignored)) return false;

@@ -5,6 +5,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/messages.h"
+#include "proto/base/malloc_settings.h"
 
 const char *argp_program_version = "stagewire " STAGEWIRE_VERSION;
 
@@ -65,6 +66,7 @@ int main(int argc, char **argv) {
             "Loss metrics and tensors, from the pipeline stage that owns them to everyone who needs them.\v ",
         .help_filter = help_filter,
     };
+    malloc_keep_for_streams();
     argp_err_exit_status = EXIT_USAGE;
     struct chosen chosen = {0};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &chosen);

@@ -13,6 +13,7 @@
 
 #include <stagewire/client.h>
 
+#include "proto/base/malloc_settings.h"
 #include "tests/support/daemon.h"
 #include "tests/support/raw_socket.h"
 
@@ -264,6 +265,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bench_ratios [ROUNDS], 1 to %d\n", ROUNDS_MAX);
         return 2;
     }
+    malloc_keep_for_streams();
     static struct bench b;
     open_bench(&b);
     printf("%-44s %9s %9s %-5s %6s  range of %d rounds\n", "", "raw TCP", "stagewire", "", "ratio", rounds);

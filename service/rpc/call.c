@@ -74,7 +74,8 @@ static void start_batch(struct call *call, const grpc_op *ops, size_t count, str
 static void add_headers(struct call *call, grpc_op *op) {
     call->headers_sent = true;
     call->incarnation.key = grpc_slice_from_static_string("stagewire-incarnation");
-    call->incarnation.value = grpc_slice_from_static_string(call->server->all->incarnation_text);
+    /* Short enough to be kept within the slice: nothing of ours is pointed to when the endpoint has gone. */
+    call->incarnation.value = grpc_slice_from_copied_string(call->server->all->incarnation_text);
     op->op = GRPC_OP_SEND_INITIAL_METADATA;
     op->data.send_initial_metadata.count = 1;
     op->data.send_initial_metadata.metadata = &call->incarnation;

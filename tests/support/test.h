@@ -4,7 +4,7 @@
  *   Test(suite, name, .init, .fini, .timeout)    TestSuite(suite, .init, .fini, .timeout)
  *   cr_assert  cr_assert_not  cr_assert_null  cr_assert_not_null
  *   cr_assert_eq  cr_assert_neq  cr_assert_lt  cr_assert_leq  cr_assert_gt  cr_assert_geq
- *   cr_assert_str_eq  cr_assert_str_neq  cr_fail  cr_log_info
+ *   cr_assert_str_eq  cr_assert_str_neq  cr_log_info
  *
  * each with an optional message, a string literal and its arguments. Both run every
  * test in a process of its own. Tests of rooms without threads, which are not run

@@ -54,7 +54,6 @@ void plain_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define cr_assert_geq(a, b, ...)     PLAIN_CHECK((a) >= (b), #a " >= " #b, __VA_ARGS__)
 #define cr_assert_str_eq(a, b, ...)  PLAIN_CHECK(strcmp((a), (b)) == 0, #a " is the string " #b, __VA_ARGS__)
 #define cr_assert_str_neq(a, b, ...) PLAIN_CHECK(strcmp((a), (b)) != 0, #a " is not " #b, __VA_ARGS__)
-#define cr_fail(...)                 PLAIN_CHECK(false, "reached", __VA_ARGS__)
 #define cr_log_info(...)             plain_log(__VA_ARGS__)
 
 #endif

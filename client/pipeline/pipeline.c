@@ -6,20 +6,22 @@
 #include "client/pipeline/internal.h"
 #include "proto/base/clock.h"
 #include "proto/base/error.h"
+#include "proto/base/sized.h"
 
 #define CONSUMER_MAX          sizeof "stage-4294967295"
 #define DEFAULT_TIMEOUT_MS    SW_TIMEOUT_DEFAULT_MS
 #define DEFAULT_GRACE_MS      30000
 #define DEFAULT_MAX_LAG_STEPS 64
 
-void sw_pipeline_options_init(sw_pipeline_options *options) {
-    *options = (sw_pipeline_options){
+void sw_pipeline_options_init_sized(sw_pipeline_options *options, size_t size) {
+    const sw_pipeline_options defaults = {
         .generation = 1,
         .stage_count = 1,
         .timeout_ms = DEFAULT_TIMEOUT_MS,
         .endpoint_grace_ms = DEFAULT_GRACE_MS,
         .max_lag_steps = DEFAULT_MAX_LAG_STEPS,
     };
+    sized_init(options, size, &defaults, sizeof defaults);
 }
 
 static sw_status wrong_option(sw_error *error, const char *what) {
@@ -85,7 +87,8 @@ static sw_status attach(sw_pipeline *pipeline, uint64_t generation, sw_error *er
                      &pipeline->last_lease, &pipeline->generation, error);
 }
 
-sw_status sw_pipeline_open(const sw_pipeline_options *options, sw_pipeline **ret_pipeline, sw_error *error) {
+static sw_status open_pipeline(const sw_pipeline_options *options, sw_pipeline **ret_pipeline,
+                               sw_error *error) {
     sw_status status = check_options(options, error);
     if (status != SW_OK) return status;
     sw_pipeline *pipeline = calloc(1, sizeof *pipeline);
@@ -107,6 +110,13 @@ sw_status sw_pipeline_open(const sw_pipeline_options *options, sw_pipeline **ret
     else
         sw_pipeline_close(pipeline);
     return status;
+}
+
+sw_status sw_pipeline_open(const sw_pipeline_options *options, sw_pipeline **ret_pipeline, sw_error *error) {
+    sw_pipeline_options known;
+    sw_pipeline_options_init(&known);
+    sw_status status = sized_read(options, &known, sizeof known, "sw_pipeline_options_init", error);
+    return status == SW_OK ? open_pipeline(&known, ret_pipeline, error) : status;
 }
 
 static void free_all(sw_pipeline *pipeline) {

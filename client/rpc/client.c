@@ -7,6 +7,7 @@
 #include "client/rpc/client_struct.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
+#include "proto/base/sized.h"
 #include "proto/transport/channel_args.h"
 #include "proto/transport/grpc_compat.h"
 
@@ -17,9 +18,10 @@
 #define CONNECT_AGAIN_MOST_MS  1000
 #define CONNECT_TIMEOUT_MS     10000
 
-void sw_client_options_init(sw_client_options *options) {
-    *options =
-        (sw_client_options){.timeout_ms = SW_TIMEOUT_DEFAULT_MS, .endpoint_grace_ms = ENDPOINT_GRACE_MS};
+void sw_client_options_init_sized(sw_client_options *options, size_t size) {
+    const sw_client_options defaults = {.timeout_ms = SW_TIMEOUT_DEFAULT_MS,
+                                        .endpoint_grace_ms = ENDPOINT_GRACE_MS};
+    sized_init(options, size, &defaults, sizeof defaults);
 }
 
 static sw_status check_options(const sw_client_options *options, sw_error *error) {
@@ -85,11 +87,8 @@ static sw_client *make_client(const char *endpoint, const sw_client_options *opt
     return NULL;
 }
 
-sw_status sw_client_open(const char *endpoint, const sw_client_options *options, sw_client **ret_client,
-                         sw_error *error) {
-    sw_client_options defaults;
-    sw_client_options_init(&defaults);
-    if (!options) options = &defaults;
+static sw_status open_client(const char *endpoint, const sw_client_options *options, sw_client **ret_client,
+                             sw_error *error) {
     char target[ENDPOINT_NAME_MAX];
     sw_status status = endpoint_name_target(endpoint, target, sizeof target, error);
     if (status == SW_OK) status = check_options(options, error);
@@ -104,6 +103,15 @@ sw_status sw_client_open(const char *endpoint, const sw_client_options *options,
     client->channel = connect_to(target);
     *ret_client = client;
     return SW_OK;
+}
+
+sw_status sw_client_open(const char *endpoint, const sw_client_options *options, sw_client **ret_client,
+                         sw_error *error) {
+    sw_client_options known;
+    sw_client_options_init(&known);
+    sw_status status = SW_OK;
+    if (options) status = sized_read(options, &known, sizeof known, "sw_client_options_init", error);
+    return status == SW_OK ? open_client(endpoint, &known, ret_client, error) : status;
 }
 
 /* ---- closing ---- */

@@ -4,6 +4,7 @@
 
 #include "proto/base/error.h"
 #include "proto/base/log.h"
+#include "proto/base/sized.h"
 #include "proto/transport/grpc_compat.h"
 #include "service/rpc/endpoint_lease.h"
 
@@ -72,7 +73,8 @@ stop_loop:
     return status;
 }
 
-sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoint **ret_endpoint, sw_error *error) {
+static sw_status open_endpoint(const sw_endpoint_options *options, sw_endpoint **ret_endpoint,
+                               sw_error *error) {
     sw_status status = endpoint_options_check(options, error);
     if (status != SW_OK) return status;
     sw_endpoint *endpoint = calloc(1, sizeof *endpoint);
@@ -92,6 +94,13 @@ sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoint **ret
     }
     *ret_endpoint = endpoint;
     return SW_OK;
+}
+
+sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoint **ret_endpoint, sw_error *error) {
+    sw_endpoint_options known;
+    sw_endpoint_options_init(&known);
+    sw_status status = sized_read(options, &known, sizeof known, "sw_endpoint_options_init", error);
+    return status == SW_OK ? open_endpoint(&known, ret_endpoint, error) : status;
 }
 
 const char *sw_endpoint_address(const sw_endpoint *endpoint, uint32_t index) {

@@ -1,12 +1,13 @@
 #include <string.h>
 
 #include "proto/base/error.h"
+#include "proto/base/sized.h"
 #include "proto/base/utf8.h"
 #include "service/rpc/endpoint.h"
 
-void sw_endpoint_options_init(sw_endpoint_options *options) {
+void sw_endpoint_options_init_sized(sw_endpoint_options *options, size_t size) {
     const struct store_options store = store_options_default();
-    *options = (sw_endpoint_options){
+    const sw_endpoint_options defaults = {
         .store_bytes = store.store_bytes,
         .metrics_bytes = store.metrics_bytes,
         .keep_steps = store.keep_steps,
@@ -19,6 +20,7 @@ void sw_endpoint_options_init(sw_endpoint_options *options) {
         .max_watches = store.max_watches,
         .max_channels = store.max_channels,
     };
+    sized_init(options, size, &defaults, sizeof defaults);
 }
 
 static sw_status wrong(sw_error *error, const char *option, const char *why) {

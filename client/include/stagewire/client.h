@@ -26,6 +26,7 @@
 #define STAGEWIRE_CLIENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <stagewire/export.h>
@@ -40,13 +41,19 @@ typedef struct sw_client sw_client;
 #define SW_TIMEOUT_DEFAULT_MS 600000
 
 typedef struct sw_client_options {
+    size_t size;               /* set by sw_client_options_init */
     const char *run_id;        /* goes into addresses that name none; NULL: whatever run */
     const char *consumer_id;   /* who pulls; NULL: an observer, which nothing waits for */
     int64_t timeout_ms;        /* of calls that say 0; SW_TIMEOUT_DEFAULT_MS */
     int64_t endpoint_grace_ms; /* 30,000 */
 } sw_client_options;
 
-SW_API void sw_client_options_init(sw_client_options *options);
+/* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a
+ * program runs with a newer library without being built anew. */
+SW_API void sw_client_options_init_sized(sw_client_options *options, size_t size);
+static inline void sw_client_options_init(sw_client_options *options) {
+    sw_client_options_init_sized(options, sizeof *options);
+}
 
 /* `endpoint` is "HOST:PORT" or "unix:PATH". Connects in the background: a wrong name shows with the first
  * call. `options` may be NULL. INVALID_ARGUMENT for an endpoint that is neither. */

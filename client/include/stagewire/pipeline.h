@@ -18,6 +18,7 @@
 #define STAGEWIRE_PIPELINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <stagewire/client.h>
@@ -31,6 +32,7 @@ extern "C" {
 typedef struct sw_pipeline sw_pipeline;
 
 typedef struct sw_pipeline_options {
+    size_t size; /* set by sw_pipeline_options_init */
     const char *run_id;
     uint64_t generation; /* from 1: the launcher's restart count plus one */
     uint32_t group;
@@ -45,7 +47,12 @@ typedef struct sw_pipeline_options {
     uint32_t max_lag_steps;    /* of the other stages as consumers: 64 */
 } sw_pipeline_options;
 
-SW_API void sw_pipeline_options_init(sw_pipeline_options *options);
+/* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a
+ * program runs with a newer library without being built anew. */
+SW_API void sw_pipeline_options_init_sized(sw_pipeline_options *options, size_t size);
+static inline void sw_pipeline_options_init(sw_pipeline_options *options) {
+    sw_pipeline_options_init_sized(options, sizeof *options);
+}
 
 /* Attaches (stage, group) at the own and at the last stage's endpoint and waits until they are reached,
  * within timeout_ms. */

@@ -8,6 +8,7 @@
 #define STAGEWIRE_ENDPOINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <stagewire/export.h>
@@ -21,6 +22,7 @@ typedef struct sw_endpoint sw_endpoint;
 
 /* Set with sw_endpoint_options_init first: it fills the defaults of contract and command line. */
 typedef struct sw_endpoint_options {
+    size_t size;               /* set by sw_endpoint_options_init */
     const char *const *listen; /* "HOST:PORT" (port 0: any) or "unix:PATH" */
     uint32_t listen_count;
     bool publish_on_loopback;   /* PublisherService also on loopback TCP, not only on Unix sockets */
@@ -42,7 +44,12 @@ typedef struct sw_endpoint_options {
     uint32_t max_waiters, max_watches, max_channels; /* limits.h */
 } sw_endpoint_options;
 
-SW_API void sw_endpoint_options_init(sw_endpoint_options *options);
+/* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a
+ * program runs with a newer library without being built anew. */
+SW_API void sw_endpoint_options_init_sized(sw_endpoint_options *options, size_t size);
+static inline void sw_endpoint_options_init(sw_endpoint_options *options) {
+    sw_endpoint_options_init_sized(options, sizeof *options);
+}
 
 /* Binds and serves. INVALID_ARGUMENT names the option that is wrong; UNAVAILABLE the address that cannot be
  * bound. */

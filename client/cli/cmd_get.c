@@ -64,13 +64,17 @@ static const struct argp_option own_options[] = {
     {0},
 };
 
-static const struct argp argp = {
+const struct argp cmd_get_argp = {
     .options = own_options,
     .parser = parse,
     .args_doc = "ENDPOINT CHANNEL [STEP|latest]",
     .doc =
         "Pull an item and print it: by default the latest metrics of CHANNEL. What is not yet published is "
-        "waited for, until the timeout.",
+        "waited for, until the timeout.\v"
+        "Examples:\n"
+        "  stagewire get unix:/run/stagewire.sock train\n"
+        "  stagewire get node7:7000 train 1000 --timeout 10m --json\n"
+        "  stagewire get node7:7000 weights latest --tensors\n",
     .children = (const struct argp_child[]){{&options_common, 0, NULL, 0},
                                             {&options_address, 0, "Which item:", 0},
                                             {0}},
@@ -104,7 +108,7 @@ static enum cli_exit get_tensors(const struct get *get, sw_client *client, const
 
 enum cli_exit cmd_get(int argc, char **argv) {
     struct get get = {.options = {.who = argv[0], .timeout_ms = OPTIONS_TIMEOUT_MS}, .latest = true};
-    argp_parse(&argp, argc, argv, 0, NULL, &get);
+    options_parse(&cmd_get_argp, argc, argv, 0, &get);
 
     sw_client *client;
     enum cli_exit code = options_connect(&get.options, &client);

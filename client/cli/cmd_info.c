@@ -23,16 +23,19 @@ static error_t parse(int key, char *word, struct argp_state *state) {
     }
 }
 
-static const struct argp argp = {
+const struct argp cmd_info_argp = {
     .parser = parse,
     .args_doc = "ENDPOINT",
-    .doc = "What an endpoint holds, who is attached to it, and how busy it is.",
+    .doc = "What an endpoint holds, who is attached to it, and how busy it is.\v"
+           "Examples:\n"
+           "  stagewire info unix:/run/stagewire.sock\n"
+           "  stagewire info node7:7000 --json\n",
     .children = (const struct argp_child[]){{&options_common, 0, NULL, 0}, {0}},
 };
 
 enum cli_exit cmd_info(int argc, char **argv) {
     struct options options = {.who = argv[0], .timeout_ms = OPTIONS_TIMEOUT_MS};
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    options_parse(&cmd_info_argp, argc, argv, 0, &options);
 
     sw_client *client;
     enum cli_exit code = options_connect(&options, &client);

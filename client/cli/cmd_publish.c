@@ -57,13 +57,17 @@ static const struct argp_option own_options[] = {
     {0},
 };
 
-static const struct argp argp = {
+const struct argp cmd_publish_argp = {
     .options = own_options,
     .parser = parse,
     .args_doc = "ENDPOINT CHANNEL STEP",
     .doc =
         "Publish metrics: one JSON object, or an array of objects, read from standard input. Integers stay "
-        "integers, other numbers are doubles.\vENDPOINT must let you publish: a Unix socket, or loopback "
+        "integers, other numbers are doubles.\vExamples:\n"
+        "  echo '{\"loss\": 0.25}' | stagewire publish unix:/run/a.sock train 7\n"
+        "  stagewire get unix:/run/a.sock train 7 --json |\n"
+        "  stagewire publish unix:/run/b.sock train 7 --from-get\n\n"
+        "ENDPOINT must let you publish: a Unix socket, or loopback "
         "where the endpoint allows that. The same content at the same place again is fine.",
     .children = (const struct argp_child[]){{&options_common, 0, NULL, 0},
                                             {&options_address, 0, "Where to:", 0},
@@ -123,7 +127,7 @@ static enum cli_exit publish_value(const struct publish *publish, const sw_value
 
 enum cli_exit cmd_publish(int argc, char **argv) {
     struct publish publish = {.options = {.who = argv[0], .timeout_ms = OPTIONS_TIMEOUT_MS}};
-    argp_parse(&argp, argc, argv, 0, NULL, &publish);
+    options_parse(&cmd_publish_argp, argc, argv, 0, &publish);
 
     if (isatty(STDIN_FILENO))
         messages_say(argv[0], EXIT_OK, "reading metrics as JSON from the terminal; Ctrl-D ends them");

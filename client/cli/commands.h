@@ -2,14 +2,15 @@
 #ifndef STAGEWIRE_CLIENT_CLI_COMMANDS_H
 #define STAGEWIRE_CLIENT_CLI_COMMANDS_H
 
+#include <argp.h>
 #include <stddef.h>
 
 #include "client/cli/exit_codes.h"
 
 struct command {
     const char *name;
-    const char *arguments;
-    const char *summary; /* NULL: not for people, and left out of --help */
+    const char *summary;     /* NULL: not for people, and left out of --help */
+    const struct argp *argp; /* its arguments, options and help; NULL only without a summary */
     /* argv[0] is how messages call it ("stagewire get"), the rest its own arguments. */
     enum cli_exit (*run)(int argc, char **argv);
 };
@@ -20,9 +21,12 @@ const struct command *command_find(const char *name); /* or NULL */
 /* The name that was probably meant, or NULL if none is near. */
 const char *command_suggest(const char *name);
 
+extern const struct argp cmd_info_argp, cmd_get_argp, cmd_publish_argp, cmd_explain_argp, cmd_demo_argp;
+
 enum cli_exit cmd_info(int argc, char **argv);
 enum cli_exit cmd_get(int argc, char **argv);
 enum cli_exit cmd_publish(int argc, char **argv);
+enum cli_exit cmd_explain(int argc, char **argv);
 enum cli_exit cmd_demo(int argc, char **argv);
 enum cli_exit cmd_demo_stage(int argc, char **argv);
 

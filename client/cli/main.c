@@ -5,9 +5,17 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/messages.h"
+#include "client/cli/options.h"
 #include "proto/base/malloc_settings.h"
+#include "proto/transport/grpc_compat.h"
 
-const char *argp_program_version = "stagewire " STAGEWIRE_VERSION;
+static void print_version(FILE *out, struct argp_state *state) {
+    (void)state;
+    fprintf(out, "stagewire %s\nlibstagewire %s, gRPC core %s\n", STAGEWIRE_VERSION, sw_version(),
+            grpc_compat_version());
+}
+
+void (*argp_program_version_hook)(FILE *, struct argp_state *) = print_version;
 
 struct chosen {
     const struct command *command;
@@ -46,11 +54,10 @@ static char *help_filter(int key, const char *text, void *input) {
     if (!out) return NULL;
     fprintf(out, "Commands:\n");
     for (const struct command *command = commands; command->name; command++)
-        if (command->summary)
-            fprintf(out, "  %-8s %-31s %s\n", command->name, command->arguments, command->summary);
-    fprintf(out,
-            "\n'stagewire COMMAND --help' shows a command's options. ENDPOINT is HOST:PORT or unix:PATH.\n"
-            "Data goes to standard output, messages to standard error.\n\nExit status:\n");
+        if (command->summary) fprintf(out, "  %-8s %s\n", command->name, command->summary);
+    fprintf(out, "\n'stagewire COMMAND --help' shows a command's arguments, options and examples.\n"
+                 "ENDPOINT is HOST:PORT or unix:PATH.\n"
+                 "Data goes to standard output, messages to standard error.\n\nExit status:\n");
 #define PRINT_CODE(name, number, meaning) fprintf(out, "  %3d  %s\n", number, meaning);
     EXIT_CODE_MAP(PRINT_CODE)
 #undef PRINT_CODE
@@ -69,9 +76,10 @@ int main(int argc, char **argv) {
     malloc_keep_for_streams();
     argp_err_exit_status = EXIT_USAGE;
     struct chosen chosen = {0};
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &chosen);
+    char program[] = "stagewire", name[64];
+    argv[0] = program;
+    options_parse(&argp, argc, argv, ARGP_IN_ORDER, &chosen);
 
-    char name[64];
     snprintf(name, sizeof name, "stagewire %s", chosen.command->name);
     argv[chosen.first] = name;
     enum cli_exit code = chosen.command->run(argc - chosen.first, argv + chosen.first);

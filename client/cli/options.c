@@ -1,9 +1,29 @@
 #include "client/cli/options.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "client/cli/messages.h"
+#include "client/cli/option_list.h"
 #include "client/cli/parse.h"
+
+static void end_if_unknown(const struct argp *argp, int argc, char **argv, bool stops) {
+    struct option_list list;
+    const char *unknown, *meant;
+    option_list_of(argp, &list);
+    if (!option_list_find_unknown(&list, argc, argv, stops, &unknown, &meant)) return;
+    if (meant)
+        messages_say(argv[0], EXIT_USAGE, "there is no option '%s'; did you mean '%s'?", unknown, meant);
+    else
+        messages_say(argv[0], EXIT_USAGE, "there is no option '%s'; '%s --help' lists them", unknown,
+                     argv[0]);
+    exit(EXIT_USAGE);
+}
+
+void options_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input) {
+    end_if_unknown(argp, argc, argv, flags & ARGP_IN_ORDER);
+    argp_parse(argp, argc, argv, flags, NULL, input);
+}
 
 uint64_t options_number(struct argp_state *state, const char *option, const char *word, uint64_t max) {
     uint64_t number = 0;

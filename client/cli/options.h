@@ -24,6 +24,10 @@ struct options {
 extern const struct argp options_common;  /* --timeout, --json */
 extern const struct argp options_address; /* --run, --generation, --stage, --group, --call */
 
+/* argp_parse, which for an option that doesn't exist also names the one that was probably meant. Ends the
+ * program with EXIT_USAGE where something is wrong. */
+void options_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
 /* The word that must be a number of `option`; ends the program with EXIT_USAGE if it isn't. */
 uint64_t options_number(struct argp_state *state, const char *option, const char *word, uint64_t max);
 

@@ -5,13 +5,13 @@
 #include <string.h>
 
 static const sw_status reason_codes[SW_REASON_COUNT] = {
-#define REASON_CODE(name, code, meaning) [SW_REASON_##name] = SW_##code,
+#define REASON_CODE(name, code, ...) [SW_REASON_##name] = SW_##code,
     SW_REASON_MAP(REASON_CODE)
 #undef REASON_CODE
 };
 
 static const char *const reason_names[SW_REASON_COUNT] = {[SW_REASON_NONE] = "",
-#define REASON_NAME(name, code, meaning) [SW_REASON_##name] = #name,
+#define REASON_NAME(name, ...) [SW_REASON_##name] = #name,
                                                           SW_REASON_MAP(REASON_NAME)
 #undef REASON_NAME
 };

@@ -27,3 +27,10 @@ def strict(text):
 
 def lines(text):
     return [strict(line) for line in text.splitlines()]
+
+
+def names():
+    """The commands that --help lists."""
+    _, out, _ = run("--help")
+    table = out.split("Commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in table.splitlines()]

@@ -1,5 +1,6 @@
 #include "client/cli/commands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/test.h"
@@ -10,7 +11,7 @@ Test(commands, a_slip_of_the_pen_gets_the_command_that_was_meant) {
     cr_assert_str_eq(command_suggest("gte"), "get");
     cr_assert_str_eq(command_suggest("demos"), "demo");
     cr_assert_str_eq(command_suggest("INFO") ? command_suggest("INFO") : "none", "none");
-    cr_assert_null(command_suggest("watch"));
+    cr_assert_null(command_suggest("frobnicate"));
     cr_assert_null(command_suggest("x"));
     char longest[500];
     memset(longest, 'i', sizeof longest - 1);
@@ -22,6 +23,17 @@ Test(commands, what_is_not_for_people_is_not_suggested) {
     cr_assert_not_null(command_find("demo-stage"));
     cr_assert_null(command_suggest("demo-stag"));
     cr_assert_null(command_find("demo-"));
+}
+
+Test(commands, every_command_for_people_says_what_it_does_and_gives_examples) {
+    for (const struct command *command = commands; command->name; command++) {
+        if (!command->summary) continue;
+        cr_assert_not_null(command->argp, "%s", command->name);
+        cr_assert_not_null(strstr(command->argp->doc, "\vExamples:\n  "), "%s", command->name);
+        char itself[64];
+        snprintf(itself, sizeof itself, " stagewire %s", command->name);
+        cr_assert_not_null(strstr(command->argp->doc, itself), "%s", command->name);
+    }
 }
 
 Test(commands, each_class_of_failure_has_an_exit_code) {

@@ -18,6 +18,9 @@
 /* Memory kept for the next step; fixed. A program that embeds the library gets the rest back. */
 #define LIMIT_KEPT_PAGES (1u << 30)
 
+/* Watches of the health, which anyone may begin who reaches a listener for probes; fixed. */
+#define LIMIT_HEALTH_WATCHES 256u
+
 /* The store; settings of an endpoint. */
 #define LIMIT_KEPT_DIGESTS   64u    /* items of a channel that can be compared after they have gone; fixed */
 #define LIMIT_WAITERS        16384u /* pulls and words that wait: a flood of pulls for steps that never come */

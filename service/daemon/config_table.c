@@ -97,6 +97,8 @@ static const char *parse_log_level(const char *text, void *field) {
 
 const struct option option_table[] = {
     LIST("listen", "ADDRESS", listen, "HOST:PORT (port 0: any) or unix:PATH; repeat it for more"),
+    VALUE("health-listen", "ADDRESS", "", text, endpoint.health_listen,
+          "HOST:PORT for probes: health alone, in plaintext, also beyond this machine"),
     VALUE("port-file", "FILE", "", text, port_file,
           "where to write what it listens on, a line each, once it serves"),
     VALUE("run-id", "NAME", NULL, text, endpoint.run_id, "the training job that is served"),
@@ -128,6 +130,8 @@ const struct option option_table[] = {
            "take publishes on loopback too, not on Unix sockets only"),
     SWITCH("insecure-plaintext", endpoint.insecure_plaintext,
            "allow to listen beyond this machine, in plaintext"),
+    SWITCH("reflection", endpoint.reflection,
+           "tell what is served (server reflection) beyond this machine too"),
     VALUE("log-format", "FORMAT", "logfmt", log_format, log_format, "logfmt or json"),
     VALUE("log-level", "LEVEL", "info", log_level, log_level, "debug, info, warn, error or off"),
     COMMAND("config", "FILE", "", text, file,

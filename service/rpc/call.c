@@ -169,7 +169,7 @@ bool call_is_over(const struct call *call) {
 
 /* ---- receiving ---- */
 
-static void read_next(struct call *call) {
+void call_read(struct call *call) {
     grpc_op op = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &call->incoming};
     start_batch(call, &op, 1, &call->received);
 }
@@ -194,7 +194,8 @@ static void on_received(struct op *op, bool ok) {
         call->pending++;
         loop_post(call->loop, &call->half_closed);
     } else if (!call_is_over(call)) {
-        read_next(call); /* before the bytes are looked at: the transport goes on meanwhile */
+        /* Before the bytes are looked at: the transport goes on meanwhile. */
+        if (!call->method->reads_when_asked) call_read(call);
         call->method->received(call, message);
     }
     drop_message(&message);
@@ -311,7 +312,7 @@ void call_begin(struct call *call) {
     } else if (call->method->publishes && !call->server->publishes) {
         refuse_publishing(call);
     } else if (call->method->reads) {
-        read_next(call);
+        if (!call->method->reads_when_asked) call_read(call);
         call->method->begin(call, NULL, 0);
     } else {
         begin_with_request(call);

@@ -25,10 +25,11 @@ struct server;
 
 struct method {
     const char *path;
-    size_t state_size;    /* call->state: zeroed */
-    bool publishes;       /* served only where publishing is */
-    bool reads;           /* the client streams: `received`, and `begin` without a request */
-    bool ends_with_drain; /* never ends by itself: told SHUTTING_DOWN when the endpoint closes */
+    size_t state_size;     /* call->state: zeroed */
+    bool publishes;        /* served only where publishing is */
+    bool reads;            /* the client streams: `received`, and `begin` without a request */
+    bool reads_when_asked; /* ... a message each call_read, so that nobody is sent more than he reads */
+    bool ends_with_drain;  /* never ends by itself: told SHUTTING_DOWN when the endpoint closes */
 
     void (*begin)(struct call *call, const void *request, size_t size);
     void (*end)(struct call *call);                                 /* NULL: nothing to give back */
@@ -72,7 +73,7 @@ void call_begin(struct call *call);
 
 /* ---- for methods; on the loop's thread ---- */
 
-/* The answer, takes over the message. One of these two, once. */
+/* The answer, takes over the message (NULL: none, after a stream). One of these two, once. */
 void call_reply(struct call *call, grpc_byte_buffer *message);
 void call_fail(struct call *call, const sw_error *error);
 /* The answer, or why it could not be encoded. Takes over the reference. */
@@ -80,6 +81,7 @@ void call_reply_encoded(struct call *call, sw_status status, sw_buffer *encoded,
 
 /* A stream: one write at a time, then `sent`; takes over the message. call_reply is its last one. */
 void call_write(struct call *call, grpc_byte_buffer *message);
+void call_read(struct call *call); /* of what reads_when_asked: one message, or the end, goes to `received` */
 bool call_is_sending(const struct call *call);
 void call_send_headers(struct call *call);  /* at once, by themselves */
 bool call_is_over(const struct call *call); /* answered, or broken */

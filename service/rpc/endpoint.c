@@ -10,9 +10,15 @@
 
 /* ---- opening ---- */
 
+static sw_status parse_health_listener(sw_endpoint *endpoint, const char *text, sw_error *error) {
+    if (!text || !*text) return SW_OK;
+    sw_status status = listener_parse_for_probes(text, &endpoint->listeners[endpoint->listener_count], error);
+    if (status == SW_OK) endpoint->listener_count++;
+    return status;
+}
+
 static sw_status parse_listeners(sw_endpoint *endpoint, const sw_endpoint_options *options, sw_error *error) {
-    if (options->listen_count == 0) return SW_OK;
-    endpoint->listeners = calloc(options->listen_count, sizeof *endpoint->listeners);
+    endpoint->listeners = calloc(options->listen_count + (size_t)1, sizeof *endpoint->listeners);
     if (!endpoint->listeners) {
         return error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE, "no memory for %u listeners",
                               options->listen_count);
@@ -26,7 +32,7 @@ static sw_status parse_listeners(sw_endpoint *endpoint, const sw_endpoint_option
         log_warn("plaintext beyond this machine: whoever reaches the port can read and pull everything",
                  LOG_TEXT("listen", options->listen[i]));
     }
-    return SW_OK;
+    return parse_health_listener(endpoint, options->health_listen, error);
 }
 
 static sw_status bind_listeners(sw_endpoint *endpoint, sw_error *error) {
@@ -57,7 +63,7 @@ static sw_status open_parts(sw_endpoint *endpoint, const sw_endpoint_options *op
     if (status != SW_OK) return status;
     status = guard_open(&endpoint->guard, &store, endpoint->loop, error);
     if (status != SW_OK) goto stop_loop;
-    servers_init(&endpoint->servers, endpoint->loop, &endpoint->guard, options->publish_on_loopback);
+    servers_init(&endpoint->servers, endpoint->loop, &endpoint->guard, options);
     status = bind_listeners(endpoint, error);
     if (status != SW_OK) goto close_servers;
     return SW_OK;
@@ -117,6 +123,7 @@ void sw_endpoint_drain(sw_endpoint *endpoint) {
     if (loop_forked()) return;
     store_drain(guard_lock(&endpoint->guard));
     guard_unlock_changed(&endpoint->guard);
+    health_tell(&endpoint->servers.health, endpoint->loop);
 }
 
 static bool is_drained(const struct store *store) {

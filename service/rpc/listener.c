@@ -102,6 +102,20 @@ sw_status listener_parse(const char *text, bool insecure_plaintext, struct liste
     return unix_socket_check_path(ret->path, error);
 }
 
+sw_status listener_parse_for_probes(const char *text, struct listener *ret, sw_error *error) {
+    sw_status status = listener_parse(text, true, ret, error);
+    if (status != SW_OK) return status;
+    if (ret->class == LISTENER_UNIX) {
+        return error_set_code(
+            error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
+            "health_listen '%s': every Unix socket of --listen serves health already; write "
+            "HOST:PORT, for instance 0.0.0.0:9090",
+            text);
+    }
+    ret->class = LISTENER_HEALTH;
+    return SW_OK;
+}
+
 /* ---- binding ---- */
 
 /* gRPC does not tell why it could not bind, so that is found by trying. */

@@ -13,6 +13,7 @@ enum listener_class {
     LISTENER_UNIX,
     LISTENER_LOOPBACK, /* every address that the name has is this machine's alone */
     LISTENER_OTHER,
+    LISTENER_HEALTH, /* for probes: plaintext wherever it is, and serves nothing but health */
     LISTENER_CLASSES,
 };
 
@@ -30,6 +31,9 @@ struct listener {
 /* INVALID_ARGUMENT for what is no address, and for one beyond this machine unless `insecure_plaintext`;
  * UNAVAILABLE for a host that cannot be resolved. */
 sw_status listener_parse(const char *text, bool insecure_plaintext, struct listener *ret, sw_error *error);
+
+/* HOST:PORT for probes, which may be beyond this machine. Errors as above. */
+sw_status listener_parse_for_probes(const char *text, struct listener *ret, sw_error *error);
 
 /* UNAVAILABLE where it cannot be bound, and why. */
 sw_status listener_bind(struct listener *listener, grpc_server *server, sw_error *error);

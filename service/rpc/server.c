@@ -9,6 +9,7 @@
 #include "proto/transport/channel_args.h"
 #include "proto/transport/handover.h"
 #include "service/rpc/call.h"
+#include "service/rpc/services.h"
 #include "service/rpc/unknown_method.h"
 
 /* How long streams that are being sent have to end once the servers close, and connections once they carry no
@@ -22,20 +23,26 @@ static const struct server *each_end(const struct servers *servers) {
 
 /* ---- starting ---- */
 
-void servers_init(struct servers *servers, struct loop *loop, struct guard *guard, bool publish_on_loopback) {
+void servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
+                  const sw_endpoint_options *options) {
     *servers = (struct servers){.loop = loop, .guard = guard};
     list_init(&servers->calls);
+    health_init(&servers->health);
     sem_init(&servers->closed, 0, 0);
     while (getrandom(&servers->incarnation, sizeof servers->incarnation, 0) < 0) {
     }
     snprintf(servers->incarnation_text, sizeof servers->incarnation_text, "%" PRIu64, servers->incarnation);
     for (struct server *server = servers->each; server < each_end(servers); server++) server->all = servers;
     servers->each[LISTENER_UNIX].publishes = true;
-    servers->each[LISTENER_LOOPBACK].publishes = publish_on_loopback;
+    servers->each[LISTENER_LOOPBACK].publishes = options->publish_on_loopback;
+    servers->each[LISTENER_UNIX].reflects = servers->each[LISTENER_LOOPBACK].reflects = true;
+    servers->each[LISTENER_OTHER].reflects = options->reflection;
+    servers->each[LISTENER_HEALTH].for_probes = true;
 }
 
 static void register_methods(struct server *server) {
     for (size_t i = 0; i < METHOD_COUNT; i++) {
+        if (!service_is_served(service_of(methods[i]), server)) continue;
         grpc_server_register_method_payload_handling payload =
             methods[i]->reads ? GRPC_SRM_PAYLOAD_NONE : GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER;
         server->registered[i] = grpc_server_register_method(server->grpc, methods[i]->path, NULL, payload, 0);
@@ -116,7 +123,9 @@ static void arm_unknown(struct server *server) {
 static void on_started(struct op *op, bool ok) {
     (void)ok;
     struct server *server = container_of(op, struct server, started);
-    for (size_t i = 0; i < METHOD_COUNT; i++) arm(server, i);
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
+        if (server->registered[i]) arm(server, i);
+    }
     arm_unknown(server);
 }
 

@@ -9,8 +9,11 @@
 
 #include <grpc/grpc.h>
 
+#include <stagewire/endpoint.h>
+
 #include "proto/base/list.h"
 #include "proto/transport/loop.h"
+#include "service/rpc/health.h"
 #include "service/rpc/listener.h"
 #include "service/rpc/methods.h"
 
@@ -21,6 +24,8 @@ struct server {
     struct servers *all;
     grpc_server *grpc; /* NULL: nothing listens in this class */
     bool publishes;    /* PublisherService is served here, and Attach may begin generations */
+    bool reflects;     /* reflection is served here */
+    bool for_probes;   /* only what is for probes is */
     void *registered[METHOD_COUNT];
     struct op started, stopped;
 };
@@ -31,6 +36,7 @@ struct servers {
     uint64_t incarnation;
     char incarnation_text[24];
     struct server each[LISTENER_CLASSES];
+    struct health health;
 
     /* private */
     struct list calls;
@@ -42,7 +48,8 @@ struct servers {
 };
 
 /* Any thread, before anything else. */
-void servers_init(struct servers *servers, struct loop *loop, struct guard *guard, bool publish_on_loopback);
+void servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
+                  const sw_endpoint_options *options);
 /* Any thread: the gRPC server that listeners of this class bind to. */
 grpc_server *servers_of_class(struct servers *servers, enum listener_class class);
 /* Any thread, once all listeners are bound: serves from now on. */

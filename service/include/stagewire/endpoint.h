@@ -27,6 +27,8 @@ typedef struct sw_endpoint_options {
     uint32_t listen_count;
     bool publish_on_loopback;   /* PublisherService also on loopback TCP, not only on Unix sockets */
     bool insecure_plaintext;    /* allow plaintext beyond this machine */
+    bool reflection;            /* server reflection also beyond this machine */
+    const char *health_listen;  /* "HOST:PORT": health alone, in plaintext, for probes; NULL or "": none */
     const char *run_id;         /* required */
     uint64_t generation;        /* 0: begun by the first Attach or publish */
     uint32_t stage;             /* the endpoint's own */
@@ -59,8 +61,8 @@ SW_API sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoin
 /* Publishes straight into the endpoint's memory. Lives as long as the endpoint. */
 SW_API sw_publisher *sw_endpoint_publisher(sw_endpoint *endpoint);
 
-/* The i-th listener as a client may name it: "127.0.0.1:40123" or "unix:/run/x.sock"; NULL beyond the last.
- */
+/* The i-th listener as a client may name it: "127.0.0.1:40123" or "unix:/run/x.sock"; after those of
+ * `listen` the one of `health_listen`; NULL beyond the last. */
 SW_API const char *sw_endpoint_address(const sw_endpoint *endpoint, uint32_t index);
 
 /* Refuses publishes, leases and waits from now on; what is held is still served. Returns at once;

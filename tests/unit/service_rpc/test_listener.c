@@ -54,3 +54,14 @@ Test(listener, a_unix_path_must_fit_a_socket) {
     cr_assert_eq(parse(path), SW_INVALID_ARGUMENT, "108 don't");
     cr_assert_not_null(strstr(error.message, "108 bytes"));
 }
+
+Test(listener, one_for_probes_is_a_class_of_its_own_wherever_it_is) {
+    const char *const fine[] = {"127.0.0.1:0", "0.0.0.0:9090"};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        cr_assert_eq(listener_parse_for_probes(fine[i], &listener, &error), SW_OK, "%s", error.message);
+        cr_assert_eq((int)listener.class, LISTENER_HEALTH);
+    }
+    cr_assert_eq(listener_parse_for_probes("unix:/run/x.sock", &listener, &error), SW_INVALID_ARGUMENT);
+    cr_assert_not_null(strstr(error.message, "write HOST:PORT"));
+    cr_assert_eq(listener_parse_for_probes("9090", &listener, &error), SW_INVALID_ARGUMENT);
+}

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "proto/base/limits.h"
+#include "proto/wire/health.h"
+#include "proto/wire/reflection.h"
 #include "proto/wire/value_codec.h"
 #include "tests/support/test.h"
 #include "tests/unit/wire/requests.h"
@@ -138,6 +140,40 @@ Test(fuzz, exchange) {
     sw_buffer *bytes;
     cr_assert_eq(exchange_request_encode(&request, &bytes, NULL), SW_OK);
     fuzz(fuzz_exchange, bytes, 20000);
+    sw_buffer_unref(bytes);
+}
+
+static sw_status fuzz_health(const uint8_t *data, size_t size, sw_error *error) {
+    const char *service;
+    return health_request_decode(data, size, &arena, &service, error);
+}
+
+Test(fuzz, health) {
+    sw_buffer *bytes;
+    cr_assert_eq(health_request_encode("stagewire.v1.StageService", &bytes, NULL), SW_OK);
+    fuzz(fuzz_health, bytes, 20000);
+    sw_buffer_unref(bytes);
+}
+
+/* What was understood is sent back with its answer. */
+static sw_status fuzz_reflection(const uint8_t *data, size_t size, sw_error *error) {
+    const struct reflection_answer answer = {.kind = REFLECTION_ERROR};
+    struct reflection_request request;
+    sw_buffer *bytes;
+    sw_status status = reflection_request_decode(data, size, &arena, &request, error);
+    if (status != SW_OK) return status;
+    cr_assert_eq(reflection_answer_encode(&request, &answer, &bytes, error), SW_OK);
+    sw_buffer_unref(bytes);
+    return SW_OK;
+}
+
+Test(fuzz, reflection) {
+    static const char seed[] = "\x0a\x04host\x2a\x08\x0a\x04type\x10\x07";
+    sw_buffer *bytes;
+    void *data;
+    cr_assert_eq(sw_buffer_create(sizeof seed - 1, &bytes, &data, NULL), SW_OK);
+    memcpy(data, seed, sizeof seed - 1);
+    fuzz(fuzz_reflection, bytes, 20000);
     sw_buffer_unref(bytes);
 }
 

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""buf, a tool that knows nothing of stagewire, finds its way by reflection alone."""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import stage
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUF = os.path.join(TESTS, "npm/node_modules/@bufbuild/buf-linux-x64/bin/buf")
+
+
+def curl(*args):
+    """What `buf curl` prints; npm ci in tests/run brings it."""
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run([BUF, "curl", "--protocol", "grpc", "--connect-timeout", "10", *args], text=True, timeout=60,
+                              capture_output=True, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "BUF_CACHE_DIR": home})
+    if done.returncode:
+        raise RuntimeError(f"buf ended with {done.returncode}: {done.stderr}{done.stdout}")
+    return done.stdout
+
+
+class OverReflection(unittest.TestCase):
+    def expect_all(self, url, *args):
+        self.assertEqual(set(curl(url, "--list-services", *args).split()), {
+            "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+            "grpc.reflection.v1alpha.ServerReflection", "stagewire.v1.PublisherService",
+            "stagewire.v1.StageService"})
+        for protocol in ("v1", "v1alpha"):
+            info = curl(f"{url}/stagewire.v1.StageService/GetStageInfo", "--data", "{}",
+                        "--reflect-protocol", f"grpc-{protocol}", *args)
+            self.assertEqual(json.loads(info)["runId"], "run-a")
+        health = curl(f"{url}/grpc.health.v1.Health/Check", "--data", '{"service": "readiness"}', *args)
+        self.assertEqual(json.loads(health), {"status": "SERVING"})
+
+    def test_in_plaintext_on_loopback(self):
+        daemon = stage.Daemon()
+        self.addCleanup(daemon.close)
+        self.expect_all("http://" + daemon.targets[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

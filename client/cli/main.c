@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
         .help_filter = help_filter,
     };
     malloc_keep_for_streams();
+    grpc_compat_tls13_only();
     argp_err_exit_status = EXIT_USAGE;
     struct chosen chosen = {0};
     char program[] = "stagewire", name[64];

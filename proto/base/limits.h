@@ -21,6 +21,9 @@
 /* Watches of the health, which anyone may begin who reaches a listener for probes; fixed. */
 #define LIMIT_HEALTH_WATCHES 256u
 
+/* Certificates; fixed. */
+#define LIMIT_TLS_FILE_BYTES (1u << 20) /* a PEM file: somebody's mistake, not a key */
+
 /* The store; settings of an endpoint. */
 #define LIMIT_KEPT_DIGESTS   64u    /* items of a channel that can be compared after they have gone; fixed */
 #define LIMIT_WAITERS        16384u /* pulls and words that wait: a flood of pulls for steps that never come */

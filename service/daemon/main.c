@@ -7,6 +7,7 @@
 
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
+#include "proto/transport/grpc_compat.h"
 #include "service/daemon/config.h"
 #include "service/daemon/port_file.h"
 #include "service/daemon/resources.h"
@@ -73,6 +74,7 @@ int main(int argc, char **argv) {
     struct config config;
     sw_error error;
     resources_prepare();
+    grpc_compat_tls13_only();
     if (signals_start(&error) != SW_OK) return fail(&error);
     sw_status status = config_load(&config, argc, argv, environ, &error);
     log_set_format(config.log_format);

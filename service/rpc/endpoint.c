@@ -17,6 +17,17 @@ static sw_status parse_health_listener(sw_endpoint *endpoint, const char *text, 
     return status;
 }
 
+static sw_status open_tls(sw_endpoint *endpoint, const sw_endpoint_options *options, sw_error *error) {
+    const struct tls_files files = {options->tls_key, options->tls_cert, options->tls_ca, options->tls_crl};
+    if (!tls_files_given(&files)) return SW_OK;
+    if (options->insecure_plaintext)
+        return error_set_code(
+            error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
+            "insecure_plaintext (--insecure-plaintext) contradicts the certificates that are "
+            "given, with which every TCP listener speaks TLS; leave one of them out");
+    return tls_source_open(&files, &(struct tls_source_options){.role = TLS_SERVER}, &endpoint->tls, error);
+}
+
 static sw_status parse_listeners(sw_endpoint *endpoint, const sw_endpoint_options *options, sw_error *error) {
     endpoint->listeners = calloc(options->listen_count + (size_t)1, sizeof *endpoint->listeners);
     if (!endpoint->listeners) {
@@ -25,10 +36,11 @@ static sw_status parse_listeners(sw_endpoint *endpoint, const sw_endpoint_option
     }
     for (uint32_t i = 0; i < options->listen_count; i++) {
         struct listener *listener = &endpoint->listeners[i];
-        sw_status status = listener_parse(options->listen[i], options->insecure_plaintext, listener, error);
+        bool anywhere = endpoint->tls || options->insecure_plaintext;
+        sw_status status = listener_parse(options->listen[i], anywhere, listener, error);
         if (status != SW_OK) return status;
         endpoint->listener_count++;
-        if (listener->class != LISTENER_OTHER) continue;
+        if (listener->class != LISTENER_OTHER || endpoint->tls) continue;
         log_warn("plaintext beyond this machine: whoever reaches the port can read and pull everything",
                  LOG_TEXT("listen", options->listen[i]));
     }
@@ -39,7 +51,7 @@ static sw_status bind_listeners(sw_endpoint *endpoint, sw_error *error) {
     for (uint32_t i = 0; i < endpoint->listener_count; i++) {
         struct listener *listener = &endpoint->listeners[i];
         grpc_server *server = servers_of_class(&endpoint->servers, listener->class);
-        sw_status status = listener_bind(listener, server, error);
+        sw_status status = listener_bind(listener, server, endpoint->tls, error);
         if (status != SW_OK) return status;
     }
     return SW_OK;
@@ -50,6 +62,7 @@ static void close_listeners(sw_endpoint *endpoint) {
 }
 
 static void free_endpoint(sw_endpoint *endpoint) {
+    tls_source_close(endpoint->tls);
     free(endpoint->listeners);
     free(endpoint);
 }
@@ -57,7 +70,8 @@ static void free_endpoint(sw_endpoint *endpoint) {
 /* A listener's name is pointed into, so the array is made once and stays. */
 static sw_status open_parts(sw_endpoint *endpoint, const sw_endpoint_options *options, sw_error *error) {
     struct store_options store = endpoint_options_of_store(options);
-    sw_status status = parse_listeners(endpoint, options, error);
+    sw_status status = open_tls(endpoint, options, error);
+    if (status == SW_OK) status = parse_listeners(endpoint, options, error);
     if (status != SW_OK) return status;
     status = loop_start(&endpoint->loop, error);
     if (status != SW_OK) return status;

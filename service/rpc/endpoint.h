@@ -7,6 +7,7 @@
 
 #include "proto/base/list.h"
 #include "proto/transport/loop.h"
+#include "proto/transport/tls_source.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/listener.h"
 #include "service/rpc/server.h"
@@ -16,6 +17,7 @@ struct sw_endpoint {
     struct loop *loop;
     struct guard guard;
     struct servers servers;
+    struct tls_source *tls; /* NULL: plaintext */
     struct listener *listeners;
     uint32_t listener_count;
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "proto/base/error.h"
-#include "proto/transport/grpc_compat.h"
 #include "service/rpc/unix_socket.h"
 
 #define UNIX_PREFIX "unix:"
@@ -74,7 +73,7 @@ static enum listener_class class_of(const struct addrinfo *addresses) {
     return LISTENER_LOOPBACK;
 }
 
-static sw_status parse_tcp(const char *text, bool insecure_plaintext, struct listener *ret, sw_error *error) {
+static sw_status parse_tcp(const char *text, bool anywhere, struct listener *ret, sw_error *error) {
     struct host_port at;
     struct addrinfo *addresses;
     if (!split(text, &at)) return no_address(text, error);
@@ -82,20 +81,21 @@ static sw_status parse_tcp(const char *text, bool insecure_plaintext, struct lis
     if (status != SW_OK) return status;
     ret->class = class_of(addresses);
     freeaddrinfo(addresses);
-    if (ret->class == LISTENER_LOOPBACK || insecure_plaintext) return SW_OK;
+    if (ret->class == LISTENER_LOOPBACK || anywhere) return SW_OK;
     return error_set_code(
         error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
-        "listen '%s': reaches beyond this machine in plaintext, for everyone to read and pull; listen on "
-        "127.0.0.1 or unix:PATH, or allow it with insecure_plaintext (--insecure-plaintext)",
+        "listen '%s': reaches beyond this machine in plaintext, for everyone to read and pull; give it "
+        "certificates (--tls-cert, --tls-key, --tls-ca), listen on 127.0.0.1 or unix:PATH, or allow it with "
+        "insecure_plaintext (--insecure-plaintext)",
         text);
 }
 
-sw_status listener_parse(const char *text, bool insecure_plaintext, struct listener *ret, sw_error *error) {
+sw_status listener_parse(const char *text, bool anywhere, struct listener *ret, sw_error *error) {
     *ret = (struct listener){.lock = -1};
     if (!text || strlen(text) >= sizeof ret->name) return no_address(text ? text : "", error);
     strcpy(ret->name, text);
     if (strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) != 0) {
-        return parse_tcp(text, insecure_plaintext, ret, error);
+        return parse_tcp(text, anywhere, ret, error);
     }
     ret->class = LISTENER_UNIX;
     ret->path = ret->name + strlen(UNIX_PREFIX);
@@ -137,7 +137,7 @@ static const char *why_not(const struct listener *listener) {
 }
 
 static sw_status bind_tcp(struct listener *listener, grpc_server *server, sw_error *error) {
-    int port = grpc_compat_listen(server, listener->name);
+    int port = grpc_compat_listen(server, listener->name, &listener->tls);
     if (port == 0) {
         return error_set_code(error, SW_UNAVAILABLE, SW_REASON_NONE, "cannot listen on %s: %s",
                               listener->name, why_not(listener));
@@ -162,9 +162,11 @@ static sw_status bind_unix(struct listener *listener, grpc_server *server, sw_er
     return SW_OK;
 }
 
-sw_status listener_bind(struct listener *listener, grpc_server *server, sw_error *error) {
-    return listener->class == LISTENER_UNIX ? bind_unix(listener, server, error)
-                                            : bind_tcp(listener, server, error);
+sw_status listener_bind(struct listener *listener, grpc_server *server, struct tls_source *tls,
+                        sw_error *error) {
+    if (listener->class == LISTENER_UNIX) return bind_unix(listener, server, error);
+    listener->tls = (struct grpc_compat_tls){.source = listener->class == LISTENER_HEALTH ? NULL : tls};
+    return bind_tcp(listener, server, error);
 }
 
 void listener_close(struct listener *listener) {

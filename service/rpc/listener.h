@@ -9,6 +9,8 @@
 
 #include <stagewire/status.h>
 
+#include "proto/transport/grpc_compat.h"
+
 enum listener_class {
     LISTENER_UNIX,
     LISTENER_LOOPBACK, /* every address that the name has is this machine's alone */
@@ -26,17 +28,20 @@ struct listener {
     const char *path;             /* of a Unix socket, in `name` */
     int lock;                     /* of a Unix socket */
     bool bound;
+    struct grpc_compat_tls tls; /* what it shows, if it isn't plaintext */
 };
 
-/* INVALID_ARGUMENT for what is no address, and for one beyond this machine unless `insecure_plaintext`;
- * UNAVAILABLE for a host that cannot be resolved. */
-sw_status listener_parse(const char *text, bool insecure_plaintext, struct listener *ret, sw_error *error);
+/* INVALID_ARGUMENT for what is no address, and for one beyond this machine unless `anywhere` (it will speak
+ * TLS, or plaintext is allowed there); UNAVAILABLE for a host that cannot be resolved. */
+sw_status listener_parse(const char *text, bool anywhere, struct listener *ret, sw_error *error);
 
 /* HOST:PORT for probes, which may be beyond this machine. Errors as above. */
 sw_status listener_parse_for_probes(const char *text, struct listener *ret, sw_error *error);
 
-/* UNAVAILABLE where it cannot be bound, and why. */
-sw_status listener_bind(struct listener *listener, grpc_server *server, sw_error *error);
+/* With `tls`, which must outlive the server, a TCP listener speaks TLS alone; Unix sockets and
+ * LISTENER_HEALTH are always plaintext. UNAVAILABLE where it cannot be bound, and why. */
+sw_status listener_bind(struct listener *listener, grpc_server *server, struct tls_source *tls,
+                        sw_error *error);
 
 /* Removes a Unix socket. Fine if it was not bound. */
 void listener_close(struct listener *listener);

@@ -121,8 +121,9 @@ sw_status unix_socket_claim(const char *path, int *ret_lock, sw_error *error) {
 }
 
 bool unix_socket_bind(grpc_server *server, const char *name, const char *path) {
+    struct grpc_compat_tls plaintext = {0};
     mode_t before = umask(0007); /* never open to others, not even for a moment */
-    bool bound = grpc_compat_listen(server, name) != 0;
+    bool bound = grpc_compat_listen(server, name, &plaintext) != 0;
     umask(before);
     return bound && chmod(path, 0660) == 0;
 }

@@ -26,7 +26,7 @@ typedef struct sw_endpoint_options {
     const char *const *listen; /* "HOST:PORT" (port 0: any) or "unix:PATH" */
     uint32_t listen_count;
     bool publish_on_loopback;   /* PublisherService also on loopback TCP, not only on Unix sockets */
-    bool insecure_plaintext;    /* allow plaintext beyond this machine */
+    bool insecure_plaintext;    /* allow plaintext beyond this machine; not with certificates */
     bool reflection;            /* server reflection also beyond this machine */
     const char *health_listen;  /* "HOST:PORT": health alone, in plaintext, for probes; NULL or "": none */
     const char *run_id;         /* required */
@@ -44,6 +44,14 @@ typedef struct sw_endpoint_options {
     int64_t max_wait_ms;        /* 600,000 */
     int64_t pin_ms;             /* 30,000 */
     uint32_t max_waiters, max_watches, max_channels; /* limits.h */
+    /* Certificates, PEM files: with them every TCP listener speaks TLS alone and asks clients for theirs;
+     * Unix sockets stay plaintext, and health_listen. They are looked at once a second, and what they hold is
+     * taken for new connections once all of it fits together. NULL or "": none. tls_cert alone is one bundle
+     * of key, chain and CAs. */
+    const char *tls_key;  /* the private key, without a password */
+    const char *tls_cert; /* the certificate, and those between it and its CA */
+    const char *tls_ca;   /* the CAs that clients are checked against */
+    const char *tls_crl;  /* revocation lists: a file, or a folder of files; optional */
 } sw_endpoint_options;
 
 /* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a
@@ -53,8 +61,8 @@ static inline void sw_endpoint_options_init(sw_endpoint_options *options) {
     sw_endpoint_options_init_sized(options, sizeof *options);
 }
 
-/* Binds and serves. INVALID_ARGUMENT names the option that is wrong; UNAVAILABLE the address that cannot be
- * bound. */
+/* Binds and serves. INVALID_ARGUMENT names the option or file that is wrong; UNAVAILABLE the address that
+ * cannot be bound. */
 SW_API sw_status sw_endpoint_open(const sw_endpoint_options *options, sw_endpoint **ret_endpoint,
                                   sw_error *error);
 

@@ -49,6 +49,22 @@ typedef enum sw_value_kind {
 typedef struct sw_value sw_value;
 typedef struct sw_entry sw_entry;
 
+struct sw_value_list {
+    const sw_value *items;
+    size_t count;
+};
+
+struct sw_value_dict {
+    const sw_entry *entries; /* in order; a key twice is MALFORMED */
+    size_t count;
+};
+
+/* A value of a language's own type, as plain data. */
+struct sw_value_extension {
+    sw_bytes type; /* "py.int", "py.set", "torch.dtype" … */
+    const sw_value *value;
+};
+
 struct sw_value {
     sw_value_kind kind;
     union {
@@ -57,18 +73,9 @@ struct sw_value {
         double number;
         sw_bytes bytes; /* TEXT and BLOB */
         sw_tensor_view tensor;
-        struct {
-            const sw_value *items;
-            size_t count;
-        } list; /* LIST and TUPLE */
-        struct {
-            const sw_entry *entries; /* in order; a key twice is MALFORMED */
-            size_t count;
-        } dict;
-        struct {
-            sw_bytes type; /* "py.int", "py.set", "torch.dtype" … */
-            const sw_value *value;
-        } extension; /* a value of a language's own type, as plain data */
+        struct sw_value_list list; /* LIST and TUPLE */
+        struct sw_value_dict dict;
+        struct sw_value_extension extension;
     };
 };
 
@@ -85,29 +92,47 @@ static inline sw_bytes sw_text_of(const char *string) {
     return bytes;
 }
 
-#ifndef __cplusplus
+static inline sw_value sw_value_of(sw_value_kind kind) {
+    sw_value value;
+    memset(&value, 0, sizeof value);
+    value.kind = kind;
+    return value;
+}
 static inline sw_value sw_null(void) {
-    return (sw_value){.kind = SW_VALUE_NULL};
+    return sw_value_of(SW_VALUE_NULL);
 }
-static inline sw_value sw_boolean(bool value) {
-    return (sw_value){.kind = SW_VALUE_BOOL, .boolean = value};
+static inline sw_value sw_boolean(bool boolean) {
+    sw_value value = sw_value_of(SW_VALUE_BOOL);
+    value.boolean = boolean;
+    return value;
 }
-static inline sw_value sw_integer(int64_t value) {
-    return (sw_value){.kind = SW_VALUE_INTEGER, .integer = value};
+static inline sw_value sw_integer(int64_t integer) {
+    sw_value value = sw_value_of(SW_VALUE_INTEGER);
+    value.integer = integer;
+    return value;
 }
-static inline sw_value sw_number(double value) {
-    return (sw_value){.kind = SW_VALUE_NUMBER, .number = value};
+static inline sw_value sw_number(double number) {
+    sw_value value = sw_value_of(SW_VALUE_NUMBER);
+    value.number = number;
+    return value;
 }
 static inline sw_value sw_text(const char *string) {
-    return (sw_value){.kind = SW_VALUE_TEXT, .bytes = sw_text_of(string)};
+    sw_value value = sw_value_of(SW_VALUE_TEXT);
+    value.bytes = sw_text_of(string);
+    return value;
 }
 static inline sw_value sw_dict(const sw_entry *entries, size_t count) {
-    return (sw_value){.kind = SW_VALUE_DICT, .dict = {entries, count}};
+    sw_value value = sw_value_of(SW_VALUE_DICT);
+    value.dict.entries = entries;
+    value.dict.count = count;
+    return value;
 }
 static inline sw_value sw_list(const sw_value *items, size_t count) {
-    return (sw_value){.kind = SW_VALUE_LIST, .list = {items, count}};
+    sw_value value = sw_value_of(SW_VALUE_LIST);
+    value.list.items = items;
+    value.list.count = count;
+    return value;
 }
-#endif
 
 /* The value under a key, or NULL; `dict` may be any value. */
 static inline const sw_value *sw_dict_get(const sw_value *dict, const char *key) {

@@ -6,6 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/messages.h"
 #include "client/cli/options.h"
+#include "client/cli/wrap.h"
 #include "proto/base/malloc_settings.h"
 #include "proto/transport/grpc_compat.h"
 
@@ -44,6 +45,14 @@ static error_t choose(int key, char *argument, struct argp_state *state) {
     }
 }
 
+#define HELP_COLUMNS 78 /* argp breaks lines behind the next */
+
+static void print_code(FILE *out, int number, const char *meaning) {
+    char lead[8];
+    snprintf(lead, sizeof lead, "  %3d", number);
+    wrap_print(out, lead, 7, meaning, HELP_COLUMNS);
+}
+
 /* What --help shows below the options: from the tables, so that it is complete. */
 static char *help_filter(int key, const char *text, void *input) {
     (void)input;
@@ -58,7 +67,7 @@ static char *help_filter(int key, const char *text, void *input) {
     fprintf(out, "\n'stagewire COMMAND --help' shows a command's arguments, options and examples.\n"
                  "ENDPOINT is HOST:PORT or unix:PATH.\n"
                  "Data goes to standard output, messages to standard error.\n\nExit status:\n");
-#define PRINT_CODE(name, number, meaning) fprintf(out, "  %3d  %s\n", number, meaning);
+#define PRINT_CODE(name, number, meaning) print_code(out, number, meaning);
     EXIT_CODE_MAP(PRINT_CODE)
 #undef PRINT_CODE
     fclose(out);

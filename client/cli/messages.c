@@ -1,10 +1,12 @@
 #include "client/cli/messages.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void messages_put_clean(FILE *out, const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
@@ -47,7 +49,14 @@ enum cli_exit messages_say(const char *who, enum cli_exit code, const char *form
     return code;
 }
 
+static bool is_read_by_nobody(int descriptor) {
+    struct pollfd output = {.fd = descriptor};
+    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
 enum cli_exit messages_flush_output(const char *who, enum cli_exit code) {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    return messages_say(who, EXIT_INTERNAL, "standard output: %s", strerror(errno));
+    int why = errno;
+    if (is_read_by_nobody(STDOUT_FILENO)) return code;
+    return messages_say(who, EXIT_INTERNAL, "standard output: %s", strerror(why));
 }

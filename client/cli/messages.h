@@ -18,7 +18,8 @@ enum cli_exit messages_say(const char *who, enum cli_exit code, const char *form
 /* Bytes for a terminal: control characters as \xNN. */
 void messages_put_clean(FILE *out, const char *text, size_t size);
 
-/* The end of a command: EXIT_INTERNAL and a message where standard output took not all of it, else `code`. */
+/* The end of a command: EXIT_INTERNAL and a message where standard output took not all of it, else `code`. A
+ * reader who has gone had enough, and that is no failure. */
 enum cli_exit messages_flush_output(const char *who, enum cli_exit code);
 
 #endif

@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/cli/messages.h"
 #include "client/cli/option_list.h"
 #include "client/cli/parse.h"
+#include "proto/base/error.h"
 
 static void end_if_unknown(const struct argp *argp, int argc, char **argv, bool stops) {
     struct option_list list;
@@ -20,9 +22,17 @@ static void end_if_unknown(const struct argp *argp, int argc, char **argv, bool 
     exit(EXIT_USAGE);
 }
 
+/* Each option's row shows already that its short form takes an argument, too. */
+static char *without_note(int key, const char *text, void *input) {
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
 void options_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input) {
     end_if_unknown(argp, argc, argv, flags & ARGP_IN_ORDER);
-    argp_parse(argp, argc, argv, flags, NULL, input);
+    struct argp brief = *argp;
+    if (!brief.help_filter) brief.help_filter = without_note;
+    argp_parse(&brief, argc, argv, flags, NULL, input);
 }
 
 uint64_t options_number(struct argp_state *state, const char *option, const char *word, uint64_t max) {
@@ -48,15 +58,12 @@ static error_t parse_common(int key, char *word, struct argp_state *state) {
     }
 }
 
-static error_t parse_address(int key, char *word, struct argp_state *state) {
+static error_t parse_place(int key, char *word, struct argp_state *state) {
     struct options *options = state->input;
     sw_address *address = &options->address;
     switch (key) {
     case 'r':
         address->run_id = word;
-        return 0;
-    case 'g':
-        address->generation = options_number(state, "--generation", word, UINT64_MAX);
         return 0;
     case 's':
         address->stage = (uint32_t)options_number(state, "--stage", word, UINT32_MAX);
@@ -64,9 +71,41 @@ static error_t parse_address(int key, char *word, struct argp_state *state) {
         return 0;
     case 'G':
         address->group = (uint32_t)options_number(state, "--group", word, UINT32_MAX);
+        options->has_group = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_generation(int key, char *word, struct argp_state *state) {
+    struct options *options = state->input;
+    if (key != 'g') return ARGP_ERR_UNKNOWN;
+    options->address.generation = options_number(state, "--generation", word, UINT64_MAX);
+    return 0;
+}
+
+static error_t parse_kind(int key, char *word, struct argp_state *state) {
+    struct options *options = state->input;
+    if (key != 'k') return ARGP_ERR_UNKNOWN;
+    for (sw_item_kind kind = SW_METRICS; kind <= SW_OBJECT; kind++) {
+        if (strcmp(item_kind_name(kind), word) != 0) continue;
+        options->kind = kind;
+        return 0;
+    }
+    argp_error(state, "--kind '%s': must be metrics, tensors or object", word);
+    return 0;
+}
+
+static error_t parse_address(int key, char *word, struct argp_state *state) {
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = options;
+        state->child_inputs[1] = options;
         return 0;
     case 'c':
-        address->call = (uint32_t)options_number(state, "--call", word, UINT32_MAX);
+        options->address.call = (uint32_t)options_number(state, "--call", word, UINT32_MAX);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -80,23 +119,54 @@ static const struct argp_option common[] = {
     {0},
 };
 
-static const struct argp_option address_options[] = {
+static const struct argp_option place[] = {
     {"run", 'r', "ID", 0, "The run that the endpoint must serve (any)", 0},
-    {"generation", 'g', "N", 0, "The job's generation, from 1 (the current one)", 0},
     {"stage", 's', "N", 0, "Whose value (the only stage with that channel, else the endpoint's own)", 0},
     {"group", 'G', "N", 0, "The pipeline group (0)", 0},
+    {0},
+};
+
+static const struct argp_option only[] = {
+    {"run", 'r', "ID", 0, "The run that the endpoint must serve (any)", 0},
+    {"stage", 's', "N", 0, "That stage (every stage)", 0},
+    {"group", 'G', "N", 0, "That pipeline group (every group)", 0},
+    {0},
+};
+
+static const struct argp_option generation[] = {
+    {"generation", 'g', "N", 0, "The job's generation, from 1 (the current one)", 0},
+    {0},
+};
+
+static const struct argp_option kind_of_channel[] = {
+    {"kind", 'k', "KIND", 0, "Of the channels of that name the one for metrics, tensors or object (metrics)",
+     0},
+    {0},
+};
+
+static const struct argp_option call[] = {
     {"call", 'c', "N", 0, "The n-th publication within the step, from 0 (0)", 0},
     {0},
 };
 
 const struct argp options_common = {.options = common, .parser = parse_common};
-const struct argp options_address = {.options = address_options, .parser = parse_address};
+const struct argp options_place = {.options = place, .parser = parse_place};
+const struct argp options_only = {.options = only, .parser = parse_place};
+const struct argp options_generation = {.options = generation, .parser = parse_generation};
+const struct argp options_kind = {.options = kind_of_channel, .parser = parse_kind};
+const struct argp options_address = {
+    .options = call,
+    .parser = parse_address,
+    .children =
+        (const struct argp_child[]){{&options_place, 0, NULL, 0}, {&options_generation, 0, NULL, 0}, {0}},
+};
 
 enum cli_exit options_connect(const struct options *options, sw_client **ret_client) {
     sw_client_options client;
     sw_client_options_init(&client);
     client.run_id = options->address.run_id;
     client.timeout_ms = options->timeout_ms;
+    if (options->grace_ms) client.endpoint_grace_ms = options->grace_ms;
     sw_error error;
     sw_status status = sw_client_open(options->endpoint, &client, ret_client, &error);
     if (status == SW_OK) return EXIT_OK;

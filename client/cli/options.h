@@ -16,13 +16,20 @@ struct options {
     const char *who; /* "stagewire get", for messages */
     const char *endpoint;
     sw_address address;
+    bool has_group;
+    sw_item_kind kind;
     int64_t timeout_ms;
+    int64_t grace_ms; /* how long an endpoint may be gone; 0: the client's default */
     bool json;
 };
 
 /* Children of a command's argp: hand them `struct options` as their input. */
-extern const struct argp options_common;  /* --timeout, --json */
-extern const struct argp options_address; /* --run, --generation, --stage, --group, --call */
+extern const struct argp options_common;     /* --timeout, --json */
+extern const struct argp options_place;      /* --run, --stage, --group */
+extern const struct argp options_only;       /* the same, as a filter of what there is */
+extern const struct argp options_generation; /* --generation */
+extern const struct argp options_kind;       /* --kind */
+extern const struct argp options_address;    /* --run, --stage, --group, --generation, --call */
 
 /* argp_parse, which for an option that doesn't exist also names the one that was probably meant. Ends the
  * program with EXIT_USAGE where something is wrong. */

@@ -9,13 +9,17 @@
 #include "client/cli/text_table.h"
 #include "proto/base/error.h"
 
-void show_address_json(FILE *out, const sw_address *address) {
+void show_place_json(FILE *out, const sw_address *address) {
     fputs("\"run_id\": ", out);
     json_write_string(out, address->run_id ? address->run_id : "");
     fprintf(out,
             ", \"generation\": %" PRIu64 ", \"stage\": %" PRIu32 ", \"group\": %" PRIu32 ", \"channel\": ",
             address->generation, address->stage, address->group);
     json_write_string(out, address->channel ? address->channel : "");
+}
+
+void show_address_json(FILE *out, const sw_address *address) {
+    show_place_json(out, address);
     fprintf(out, ", \"step\": %" PRIu64 ", \"call\": %" PRIu32, address->step, address->call);
 }
 

@@ -16,7 +16,8 @@ void show_metrics_json(FILE *out, const sw_metrics *metrics);
 void show_manifest_table(FILE *out, const sw_tensors *tensors);
 void show_manifest_json(FILE *out, const sw_tensors *tensors);
 
-/* The members of an address, up to "call". */
+/* The members of an address, up to "channel"; up to "call". */
+void show_place_json(FILE *out, const sw_address *address);
 void show_address_json(FILE *out, const sw_address *address);
 
 #endif

@@ -275,6 +275,7 @@ static sw_watch_event convert(const struct watch_event *event) {
     case WATCH_CLOSED:
         return (sw_watch_event){.type = SW_EVENT_CLOSED,
                                 .address = event->closed.last,
+                                .has_last = event->closed.items > 0,
                                 .reason = event->closed.reason,
                                 .message = event->closed.message};
     case WATCH_GENERATION:

@@ -32,3 +32,17 @@ class WithDaemon(unittest.TestCase):
     def held(self, channel, step):
         request = pb.GetLossMetricsRequest(address=stage.address(channel, step), wait=pb.Wait(no_wait=True))
         return self.daemon.stage.GetLossMetrics(request, timeout=10).metrics
+
+    def info(self):
+        out, _ = self.run_command("info", "--json")
+        return command.strict(out)
+
+    def until(self, is_so):
+        """Asks the endpoint until what it shows is so."""
+        while not is_so(self.info()):
+            pass
+
+    def start(self, name, *args, **more):
+        process = command.start(name, self.endpoint, *args, **more)
+        self.addCleanup(command.end, process)
+        return process

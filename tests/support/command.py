@@ -18,6 +18,15 @@ def run(*args, given="", **more):
     return process.returncode, out, err
 
 
+def end(process):
+    """Whatever a test left of it."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream:
+            stream.close()
+
+
 def strict(text):
     """JSON as its grammar has it: Python's own reader takes NaN, too."""
     def refuse(constant):

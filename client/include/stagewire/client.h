@@ -232,7 +232,7 @@ typedef enum sw_watch_event_type {
     SW_EVENT_PUBLISHED = 1,
     SW_EVENT_FAILED,     /* address, message */
     SW_EVENT_GAP,        /* address: where the watch was; next: the next held, if has_next */
-    SW_EVENT_CLOSED,     /* address, reason, message */
+    SW_EVENT_CLOSED,     /* address, reason, message; of a trainer that is lost, too */
     SW_EVENT_GENERATION, /* generation */
 } sw_watch_event_type;
 
@@ -244,6 +244,7 @@ typedef struct sw_watch_event {
     const char *message;
     bool has_next;
     sw_address next;
+    bool has_last; /* CLOSED: the address's step and call are the channel's last */
     sw_close_reason reason;
     uint64_t generation;
 } sw_watch_event;

@@ -197,6 +197,7 @@ SW_API sw_status sw_client_start_metrics(sw_client *client, const sw_pull *pull,
 SW_API sw_status sw_client_start_tensors(sw_client *client, const sw_pull *pull,
                                          const sw_tensor_request *requests, uint32_t count,
                                          sw_call **ret_call, sw_error *error);
+
 SW_API sw_status sw_client_start_exchange(sw_client *client, const sw_exchange *exchange, sw_call **ret_call,
                                           sw_error *error);
 

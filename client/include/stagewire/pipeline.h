@@ -83,11 +83,12 @@ SW_API sw_status sw_pipeline_step_end(sw_pipeline *pipeline, const char *failure
 SW_API sw_status sw_pipeline_broadcast_obj_from_pp_rank(sw_pipeline *pipeline, const sw_value *value,
                                                         sw_object **ret_object, sw_error *error);
 
+typedef struct sw_materialized sw_materialized;
+
 /* _materialize_loss_metrics_for_object_broadcast: a copy in which a tensor with one element is the scalar of
  * its own kind (integer types an integer, BOOL a bool, floating types a number); any other value stays as it
  * is. Only the dict's own values are looked at. U64 beyond int64 is an Extension "py.int". Complex scalars
  * stay tensors. The copy borrows from `metrics`; free it with sw_materialized_destroy. */
-typedef struct sw_materialized sw_materialized;
 SW_API sw_status sw_pipeline_materialize_loss_metrics_for_object_broadcast(const sw_value *metrics,
                                                                            sw_materialized **ret_copy,
                                                                            sw_error *error);

@@ -9,6 +9,7 @@
 #include "proto/base/log.h"
 #include "proto/transport/grpc_compat.h"
 #include "service/daemon/config.h"
+#include "service/daemon/notify.h"
 #include "service/daemon/port_file.h"
 #include "service/daemon/resources.h"
 #include "service/daemon/signals.h"
@@ -29,6 +30,7 @@ static void drain(sw_endpoint *endpoint, const struct config *config) {
     int64_t least = config->endpoint.drain_grace_ms < DRAIN_AT_LEAST_MS ? config->endpoint.drain_grace_ms
                                                                         : DRAIN_AT_LEAST_MS;
     int64_t until = signals_await_drain() + least;
+    notify_stopping();
     const struct timespec end = {until / 1000, until % 1000 * 1000000};
     sw_endpoint_wait_drained(endpoint, CLOCK_NEVER, NULL);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {
@@ -45,6 +47,7 @@ static int drain_and_close(sw_endpoint *endpoint, const struct config *config) {
 }
 
 static int serve(const struct config *config) {
+    struct notify notify;
     sw_endpoint *endpoint;
     sw_error error;
     if (*config->port_file) port_file_remove(config->port_file);
@@ -54,6 +57,7 @@ static int serve(const struct config *config) {
         return fail(&error);
     }
     signals_drain(endpoint);
+    notify_ready(&notify, endpoint);
     return drain_and_close(endpoint, config);
 }
 

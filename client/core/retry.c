@@ -4,8 +4,8 @@
 
 #define FIRST_DELAY_MS 40
 #define MOST_DELAY_MS  2000
-/* Room in a store comes with a release, which may be a moment away. */
-#define MOST_DELAY_FOR_ROOM_MS 200
+/* Room in a store comes with a release, and a lease with the next Attach: either may be a moment away. */
+#define MOST_DELAY_FOR_A_MOMENT_MS 200
 
 bool retry_nobody_answered(sw_status status, sw_reason reason) {
     return status == SW_UNAVAILABLE && reason == SW_REASON_NONE;
@@ -16,8 +16,16 @@ static bool waits_for_room(const struct retry_case *failed) {
            (failed->reason == SW_REASON_STORE_FULL || failed->reason == SW_REASON_PUBLISH_IN_PROGRESS);
 }
 
+static bool waits_for_a_lease(const struct retry_case *failed) {
+    return failed->is_attached && failed->reason == SW_REASON_NOT_ATTACHED;
+}
+
+static bool waits_for_a_moment(const struct retry_case *failed) {
+    return waits_for_room(failed) || waits_for_a_lease(failed);
+}
+
 static int64_t backoff(const struct retry_case *failed) {
-    int64_t most = waits_for_room(failed) ? MOST_DELAY_FOR_ROOM_MS : MOST_DELAY_MS;
+    int64_t most = waits_for_a_moment(failed) ? MOST_DELAY_FOR_A_MOMENT_MS : MOST_DELAY_MS;
     int64_t delay = FIRST_DELAY_MS;
     for (uint32_t i = 0; i < failed->attempt && delay < most; i++) delay *= 2;
     if (delay > most) delay = most;
@@ -30,7 +38,7 @@ static int64_t sooner(int64_t delay, int64_t now, int64_t due) {
 
 enum retry_verdict retry_decide(const struct retry_case *failed, int64_t *ret_delay_ms) {
     bool unanswered = retry_nobody_answered(failed->status, failed->reason);
-    if (!unanswered && failed->reason != SW_REASON_SHUTTING_DOWN && !waits_for_room(failed))
+    if (!unanswered && failed->reason != SW_REASON_SHUTTING_DOWN && !waits_for_a_moment(failed))
         return RETRY_GIVE_UP;
     int64_t lost_at = CLOCK_NEVER;
     if (unanswered && failed->reached_once && failed->gone_since_ms != CLOCK_NEVER)

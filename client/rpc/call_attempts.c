@@ -136,6 +136,11 @@ static bool was_refused_before(const struct sw_call *call) {
     return call->error.reason == SW_REASON_STORE_FULL || call->error.reason == SW_REASON_PUBLISH_IN_PROGRESS;
 }
 
+static bool is_attached(const struct sw_call *call) {
+    uint64_t generation = atomic_load(&call->client->attached_generation);
+    return generation != 0 && call->address.generation == generation;
+}
+
 static void try_again_or_not(struct sw_call *call, sw_error *error) {
     sw_client *client = call->client;
     if (error->code == SW_DEADLINE_EXCEEDED && error->reason == SW_REASON_NONE) {
@@ -151,6 +156,7 @@ static void try_again_or_not(struct sw_call *call, sw_error *error) {
         .status = error->code,
         .reason = error->reason,
         .publishes = call->ops->publishes,
+        .is_attached = is_attached(call),
         .now_ms = loop_now_ms(client->loop),
         .deadline_ms = call->deadline_ms,
         .reached_once = client->reached_once,

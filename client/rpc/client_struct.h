@@ -3,6 +3,7 @@
 #define STAGEWIRE_CLIENT_RPC_CLIENT_STRUCT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct sw_client {
     char *endpoint, *run_id, *consumer_id; /* run_id and consumer_id: "" for none */
     int64_t timeout_ms, endpoint_grace_ms;
     sw_publisher publisher;
+    _Atomic uint64_t attached_generation; /* of the leases that are held, or being taken up again; 0: none */
 
     struct list members;
     struct released released;
@@ -35,6 +37,7 @@ struct sw_client {
     bool reached_once;
     int64_t gone_since_ms; /* CLOCK_NEVER: there is a connection, as far as we know */
     uint32_t random;
+    unsigned leases;
 
     struct op close_op;
     pthread_mutex_t lock;

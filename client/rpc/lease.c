@@ -15,6 +15,7 @@ struct lease {
     struct arena arena;
     sw_attachment attachment;    /* in the arena */
     sw_channel_policy *policies; /* the attachment's */
+    bool is_counted;             /* among the client's */
     char words[96];
 };
 
@@ -50,6 +51,21 @@ static sw_status unreadable(struct held *held, const sw_error *why, sw_error *er
                           lease_words(held), held->client->endpoint, why->message);
 }
 
+/* What the client publishes from now on is of this generation: an endpoint that was started anew doesn't take
+ * it before it has the lease, and with it the policies. */
+static void count(struct lease *lease, uint64_t generation) {
+    sw_client *client = lease->held.client;
+    lease->is_counted = true;
+    client->leases++;
+    if (generation > atomic_load(&client->attached_generation))
+        atomic_store(&client->attached_generation, generation);
+}
+
+static void lease_ended(struct held *held) {
+    sw_client *client = held->client;
+    if (lease_of(held)->is_counted && --client->leases == 0) atomic_store(&client->attached_generation, 0);
+}
+
 /* Once it stands it stands in one generation: taken up again, it must not slip into a newer one. */
 static sw_status lease_message(struct held *held, grpc_byte_buffer *message, sw_error *error) {
     struct message_flat flat;
@@ -60,7 +76,10 @@ static sw_status lease_message(struct held *held, grpc_byte_buffer *message, sw_
     status = attach_response_decode(flat.data, flat.size, &generation, &why);
     message_flat_free(&flat);
     if (status != SW_OK) return unreadable(held, &why, error);
-    if (held->state == HELD_STARTING) lease_of(held)->attachment.generation = generation;
+    if (held->state == HELD_STARTING) {
+        lease_of(held)->attachment.generation = generation;
+        count(lease_of(held), generation);
+    }
     published_generation(&held->client->published, generation);
     held_stands(held);
     return SW_OK;
@@ -71,6 +90,7 @@ static const struct held_ops lease_stream = {
     .words = lease_words,
     .request = lease_request,
     .message = lease_message,
+    .ended = lease_ended,
 };
 
 /* ---- the attachment, kept for taking it up again ---- */

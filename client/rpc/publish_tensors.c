@@ -191,7 +191,8 @@ sw_status publish_tensors_call(sw_publisher *publisher, const sw_address *addres
     publish->tensors = tensors;
     publish->count = (uint32_t)count;
     publish->bytes = grpc_empty_slice();
-    sw_status status = call_init(&publish->call, &tensors_ops, client_of_publisher(publisher), address,
+    const sw_address sent = address_to_send(publisher, address);
+    sw_status status = call_init(&publish->call, &tensors_ops, client_of_publisher(publisher), &sent,
                                  SW_TENSORS, timeout_ms, error);
     if (status != SW_OK) {
         free(publish);

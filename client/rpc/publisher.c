@@ -93,10 +93,11 @@ static const struct call_ops close_ops = {
     .destroy = publish_destroy,
 };
 
-/* The address as it is to be encoded: with the client's run where it names none. */
-static sw_address address_to_send(sw_publisher *publisher, const sw_address *address) {
+sw_address address_to_send(sw_publisher *publisher, const sw_address *address) {
+    sw_client *client = client_of_publisher(publisher);
     sw_address sent = *address;
-    if (!sent.run_id || !sent.run_id[0]) sent.run_id = client_of_publisher(publisher)->run_id;
+    if (!sent.run_id || !sent.run_id[0]) sent.run_id = client->run_id;
+    if (sent.generation == 0) sent.generation = atomic_load(&client->attached_generation);
     return sent;
 }
 
@@ -132,7 +133,7 @@ sw_status publish_metrics_call(sw_publisher *publisher, const sw_address *addres
     status = publish_metrics_request_encode(&sent, bytes, &request, error);
     sw_buffer_unref(bytes);
     if (status != SW_OK) return status;
-    return run(publisher, &metrics_ops, address, SW_METRICS, request, timeout_ms, ret_duplicate, error);
+    return run(publisher, &metrics_ops, &sent, SW_METRICS, request, timeout_ms, ret_duplicate, error);
 }
 
 sw_status publish_failure_call(sw_publisher *publisher, const sw_address *address, sw_item_kind kind,
@@ -143,7 +144,7 @@ sw_status publish_failure_call(sw_publisher *publisher, const sw_address *addres
     sw_buffer *request;
     sw_status status = publish_failure_request_encode(&failure, &request, error);
     if (status != SW_OK) return status;
-    return run(publisher, &failure_ops, address, kind, request, timeout_ms, ret_duplicate, error);
+    return run(publisher, &failure_ops, &failure.address, kind, request, timeout_ms, ret_duplicate, error);
 }
 
 sw_status close_channel_call(sw_publisher *publisher, const sw_address *address, sw_item_kind kind, bool all,
@@ -158,5 +159,5 @@ sw_status close_channel_call(sw_publisher *publisher, const sw_address *address,
     sw_buffer *request;
     sw_status status = close_channel_request_encode(&closing, &request, error);
     if (status != SW_OK) return status;
-    return run(publisher, &close_ops, address, kind, request, timeout_ms, NULL, error);
+    return run(publisher, &close_ops, &closing.address, kind, request, timeout_ms, NULL, error);
 }

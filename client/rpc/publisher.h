@@ -18,6 +18,10 @@ sw_status close_channel_call(sw_publisher *publisher, const sw_address *address,
 sw_status attach_call(sw_publisher *publisher, const sw_attachment *attachment, int64_t timeout_ms,
                       sw_lease **ret_lease, uint64_t *ret_generation, sw_error *error);
 
+/* The address as it is to be encoded: with the client's run and the generation of its lease where it names
+ * none. */
+sw_address address_to_send(sw_publisher *publisher, const sw_address *address);
+
 /* `done` of each kind of publish: remembers how far the channel has come. */
 void publish_done(struct sw_call *call, const sw_error *error);
 

@@ -269,7 +269,9 @@ SW_API void sw_watch_close(sw_watch *watch);   /* takes NULL */
 /* Publishes to this client's endpoint, which must serve PublisherService to it (a Unix socket, or loopback
  * where that was allowed). Lives as long as the client. A lease re-attaches by itself when its stream breaks,
  * and ends with ENDPOINT_LOST when that does not work within endpoint_grace_ms. To an endpoint that was
- * started anew it says how far this client had published in the channels of its policies (next_step). */
+ * started anew it says how far this client had published in the channels of its policies (next_step). While a
+ * lease is held, what names no generation is published in the lease's; where the endpoint does not know of
+ * the lease yet (NOT_ATTACHED) it is published once it does. */
 SW_API sw_publisher *sw_client_publisher(sw_client *client);
 
 #ifdef __cplusplus

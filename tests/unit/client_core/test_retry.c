@@ -47,6 +47,21 @@ Test(retry, a_publish_waits_for_room_and_for_its_turn) {
     }
 }
 
+Test(retry, a_publish_waits_for_the_lease_that_is_taken_up_again) {
+    struct retry_case failed = unanswered();
+    failed.reason = SW_REASON_NOT_ATTACHED;
+    failed.status = sw_reason_status(failed.reason);
+    int64_t delay;
+    cr_assert_eq(retry_decide(&failed, &delay), RETRY_GIVE_UP, "nobody attaches");
+    failed.is_attached = true;
+    failed.attempt = 1000;
+    failed.random = UINT32_MAX;
+    cr_assert_eq(retry_decide(&failed, &delay), RETRY_AGAIN);
+    cr_assert_leq(delay, 200, "the lease may stand at any moment");
+    failed.now_ms = failed.deadline_ms;
+    cr_assert_eq(retry_decide(&failed, &delay), RETRY_GIVE_UP);
+}
+
 Test(retry, backoff_grows_and_is_spread) {
     int64_t least_before = 0;
     for (uint32_t attempt = 0; attempt < 40; attempt++) {

@@ -1,6 +1,7 @@
 #include "client/cli/options.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,43 @@ uint64_t options_number(struct argp_state *state, const char *option, const char
     return number;
 }
 
+/* ---- certificates ---- */
+
+enum { KEY_TLS_FIRST = 0x200 }; /* no letters: they are long, and seldom typed */
+
+static const struct tls_option {
+    const char *variable;
+    size_t field;
+} tls_options[] = {
+    {"STAGEWIRE_TLS_CERT", offsetof(struct options, tls_cert)},
+    {"STAGEWIRE_TLS_KEY", offsetof(struct options, tls_key)},
+    {"STAGEWIRE_TLS_CA", offsetof(struct options, tls_ca)},
+    {"STAGEWIRE_TLS_CRL", offsetof(struct options, tls_crl)},
+    {"STAGEWIRE_PEER_IDENTITY", offsetof(struct options, peer_identity)},
+};
+
+#define TLS_OPTIONS (sizeof tls_options / sizeof *tls_options)
+
+static const char **tls_field(struct options *options, size_t index) {
+    return (const char **)((char *)options + tls_options[index].field);
+}
+
+static void read_environment(struct options *options) {
+    for (size_t i = 0; i < TLS_OPTIONS; i++) *tls_field(options, i) = getenv(tls_options[i].variable);
+}
+
+/* ---- the rest ---- */
+
 static error_t parse_common(int key, char *word, struct argp_state *state) {
     struct options *options = state->input;
+    if (key >= KEY_TLS_FIRST && key < KEY_TLS_FIRST + (int)TLS_OPTIONS) {
+        *tls_field(options, (size_t)(key - KEY_TLS_FIRST)) = word;
+        return 0;
+    }
     switch (key) {
+    case ARGP_KEY_INIT:
+        read_environment(options);
+        return 0;
     case 't':
         if (!parse_duration_ms(word, &options->timeout_ms))
             argp_error(state, "--timeout '%s': must be a number and a unit (ms, s, m, h), as in 500ms or 30s",
@@ -116,6 +151,19 @@ static const struct argp_option common[] = {
     {"timeout", 't', "DURATION", 0, "Give up after that long, as in 500ms, 30s, 10m (30s)", 0},
     {"json", 'j', NULL, 0,
      "Print JSON, one object a line; NaN and infinities as \"NaN\", \"Infinity\", \"-Infinity\"", 0},
+    {"tls-cert", KEY_TLS_FIRST, "FILE", 0,
+     "Speak TLS and show this certificate (PEM, up to its CA); alone, the file has key and CAs too "
+     "(STAGEWIRE_TLS_CERT)",
+     0},
+    {"tls-key", KEY_TLS_FIRST + 1, "FILE", 0, "Its private key (STAGEWIRE_TLS_KEY)", 0},
+    {"tls-ca", KEY_TLS_FIRST + 2, "FILE", 0,
+     "The CAs that the endpoint is checked against (STAGEWIRE_TLS_CA)", 0},
+    {"tls-crl", KEY_TLS_FIRST + 3, "PATH", 0,
+     "Revocation lists, a file or a folder of files (STAGEWIRE_TLS_CRL)", 0},
+    {"peer-identity", KEY_TLS_FIRST + 4, "NAME", 0,
+     "Whose the endpoint's certificate must be, as spiffe://TRUST-DOMAIN/PATH or a DNS name (the host in "
+     "ENDPOINT; STAGEWIRE_PEER_IDENTITY)",
+     0},
     {0},
 };
 
@@ -167,6 +215,11 @@ enum cli_exit options_connect(const struct options *options, sw_client **ret_cli
     client.run_id = options->address.run_id;
     client.timeout_ms = options->timeout_ms;
     if (options->grace_ms) client.endpoint_grace_ms = options->grace_ms;
+    client.tls_key = options->tls_key;
+    client.tls_cert = options->tls_cert;
+    client.tls_ca = options->tls_ca;
+    client.tls_crl = options->tls_crl;
+    client.peer_identity = options->peer_identity;
     sw_error error;
     sw_status status = sw_client_open(options->endpoint, &client, ret_client, &error);
     if (status == SW_OK) return EXIT_OK;

@@ -21,10 +21,12 @@ struct options {
     int64_t timeout_ms;
     int64_t grace_ms; /* how long an endpoint may be gone; 0: the client's default */
     bool json;
+    /* of sw_client_options; from the environment where no option says otherwise, else NULL */
+    const char *tls_key, *tls_cert, *tls_ca, *tls_crl, *peer_identity;
 };
 
 /* Children of a command's argp: hand them `struct options` as their input. */
-extern const struct argp options_common;     /* --timeout, --json */
+extern const struct argp options_common;     /* --timeout, --json, --tls-*, --peer-identity */
 extern const struct argp options_place;      /* --run, --stage, --group */
 extern const struct argp options_only;       /* the same, as a filter of what there is */
 extern const struct argp options_generation; /* --generation */

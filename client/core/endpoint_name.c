@@ -22,6 +22,10 @@ static sw_status unix_target(const char *name, char *ret_target, size_t size, sw
     return SW_OK;
 }
 
+bool endpoint_name_is_unix(const char *name) {
+    return strncmp(name, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0;
+}
+
 static bool is_port(const char *text) {
     size_t digits = strspn(text, "0123456789");
     if (digits == 0 || digits > 5 || text[digits]) return false;
@@ -40,8 +44,7 @@ static bool is_host(const char *host, size_t size) {
 
 sw_status endpoint_name_target(const char *name, char *ret_target, size_t size, sw_error *error) {
     if (!name || !name[0]) return bad("", "is empty", error);
-    if (strncmp(name, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0)
-        return unix_target(name, ret_target, size, error);
+    if (endpoint_name_is_unix(name)) return unix_target(name, ret_target, size, error);
     if (strlen(name) > ENDPOINT_NAME_MAX - sizeof "dns:///") return bad(name, "is too long", error);
     const char *colon = strrchr(name, ':');
     if (!colon) return bad(name, "has no port", error);

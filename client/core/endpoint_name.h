@@ -9,6 +9,8 @@
 
 #define ENDPOINT_NAME_MAX 512
 
+bool endpoint_name_is_unix(const char *name);
+
 /* Checks the name and writes gRPC's form of it (`size` bytes, ENDPOINT_NAME_MAX suffice). INVALID_ARGUMENT
  * says what is wrong. Names are not looked up. */
 sw_status endpoint_name_target(const char *name, char *ret_target, size_t size, sw_error *error);

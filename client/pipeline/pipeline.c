@@ -66,6 +66,11 @@ static sw_status connect_to_last(sw_pipeline *pipeline, const sw_pipeline_option
     client.consumer_id = pipeline->consumers[pipeline->stage]; /* NULL for the last: it pulls nothing */
     client.timeout_ms = pipeline->timeout_ms;
     client.endpoint_grace_ms = options->endpoint_grace_ms;
+    client.tls_key = options->tls_key;
+    client.tls_cert = options->tls_cert;
+    client.tls_ca = options->tls_ca;
+    client.tls_crl = options->tls_crl;
+    client.peer_identity = options->peer_identity;
     return sw_client_open(options->last_stage_endpoint, &client, &pipeline->client, error);
 }
 

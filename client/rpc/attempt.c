@@ -15,6 +15,7 @@ static void end(struct attempt *attempt) {
     grpc_metadata_array_destroy(&attempt->trailers);
     grpc_call_unref(attempt->call);
     attempt->call = NULL;
+    channel_release(attempt->channel);
     attempt->ops->ended(attempt, &error);
 }
 
@@ -136,8 +137,9 @@ static void reset(struct attempt *attempt, const struct attempt_ops *ops, const 
 void attempt_start(struct attempt *attempt, const struct attempt_ops *ops,
                    const struct attempt_start *start) {
     reset(attempt, ops, start);
+    attempt->channel = channel_hold(start->channel);
     attempt->call = grpc_channel_create_call(
-        start->channel, NULL, GRPC_PROPAGATE_DEFAULTS, loop_queue(start->loop),
+        start->channel->grpc, NULL, GRPC_PROPAGATE_DEFAULTS, loop_queue(start->loop),
         grpc_slice_from_static_string(start->method), NULL, loop_deadline_of(start->deadline_ms), NULL);
     attempt->outgoing = message_of_buffer(start->request);
     receive_status(attempt);

@@ -14,6 +14,7 @@
 #include <stagewire/buffer.h>
 #include <stagewire/status.h>
 
+#include "client/rpc/connection.h"
 #include "proto/transport/loop.h"
 
 struct attempt;
@@ -37,6 +38,7 @@ struct attempt {
     const struct attempt_ops *ops;
     struct loop *loop;
     grpc_call *call; /* NULL: not under way */
+    struct channel *channel;
     struct op headers_op, message_op, write_op, status_op;
     grpc_byte_buffer *incoming, *outgoing;
     grpc_metadata_array headers, trailers;
@@ -49,7 +51,7 @@ struct attempt {
 
 struct attempt_start {
     struct loop *loop;
-    grpc_channel *channel;
+    struct channel *channel;
     const char *method;  /* a literal: "/stagewire.v1.StageService/GetLossMetrics" */
     sw_buffer *request;  /* the first message; borrowed */
     bool writes_more;    /* attempt_write follows; else the request is all */

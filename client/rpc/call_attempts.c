@@ -100,7 +100,7 @@ static void try(struct sw_call *call) {
     call->answers = 0;
     struct attempt_start start = {
         .loop = call->client->loop,
-        .channel = call->client->channel,
+        .channel = call->client->connection.channel,
         .method = call->ops->method,
         .request = request,
         .writes_more = writes_more,

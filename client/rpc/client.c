@@ -8,15 +8,8 @@
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
 #include "proto/base/sized.h"
-#include "proto/transport/channel_args.h"
-#include "proto/transport/grpc_compat.h"
 
 #define ENDPOINT_GRACE_MS 30000
-
-/* How soon gRPC itself connects again: retries come in this rhythm, and find a connection or none. */
-#define CONNECT_AGAIN_FIRST_MS 50
-#define CONNECT_AGAIN_MOST_MS  1000
-#define CONNECT_TIMEOUT_MS     10000
 
 void sw_client_options_init_sized(sw_client_options *options, size_t size) {
     const sw_client_options defaults = {.timeout_ms = SW_TIMEOUT_DEFAULT_MS,
@@ -41,18 +34,6 @@ static sw_status check_options(const sw_client_options *options, sw_error *error
                               "endpoint_grace_ms is %lld; it must not be negative",
                               (long long)options->endpoint_grace_ms);
     return SW_OK;
-}
-
-static grpc_channel *connect_to(const char *target) {
-    struct channel_args args;
-    channel_args_client(&args);
-    /* A client is a connection of its own, so that one's end is nobody else's. */
-    channel_args_add(&args, GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_args_add(&args, GRPC_ARG_ENABLE_RETRIES, 0);
-    channel_args_add(&args, GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, CONNECT_AGAIN_FIRST_MS);
-    channel_args_add(&args, GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, CONNECT_AGAIN_MOST_MS);
-    channel_args_add(&args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
-    return grpc_compat_channel(target, &args.list);
 }
 
 static void free_client(sw_client *client) {
@@ -96,11 +77,13 @@ static sw_status open_client(const char *endpoint, const sw_client_options *opti
     sw_client *client = make_client(endpoint, options);
     if (!client) return error_no_memory(error);
     status = loop_start(&client->loop, error);
+    if (status == SW_OK)
+        status = connection_open(&client->connection, endpoint, target, options, client->loop, error);
     if (status != SW_OK) {
+        loop_stop(client->loop);
         free_client(client);
         return status;
     }
-    client->channel = connect_to(target);
     *ret_client = client;
     return SW_OK;
 }
@@ -117,6 +100,7 @@ sw_status sw_client_open(const char *endpoint, const sw_client_options *options,
 /* ---- closing ---- */
 
 static void tell_quiet(sw_client *client) {
+    connection_end(&client->connection);
     pthread_mutex_lock(&client->lock);
     client->is_quiet = true;
     pthread_cond_signal(&client->quiet);
@@ -140,13 +124,14 @@ static void run_close(struct op *op, bool ok) {
 void sw_client_close(sw_client *client) {
     /* A forked child has the memory and none of the threads: what there is stays. */
     if (!client || loop_forked()) return;
+    connection_stop(&client->connection);
     client->close_op.run = run_close;
     loop_post(client->loop, &client->close_op);
     pthread_mutex_lock(&client->lock);
     while (!client->is_quiet) pthread_cond_wait(&client->quiet, &client->lock);
     pthread_mutex_unlock(&client->lock);
-    grpc_channel_destroy(client->channel);
     loop_stop(client->loop);
+    connection_free(&client->connection);
     free_client(client);
 }
 

@@ -7,12 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <grpc/grpc.h>
-
 #include <stagewire/client.h>
 
 #include "client/core/published.h"
 #include "client/core/released.h"
+#include "client/rpc/connection.h"
 #include "proto/base/list.h"
 #include "proto/transport/loop.h"
 
@@ -24,7 +23,7 @@ struct member {
 
 struct sw_client {
     struct loop *loop;
-    grpc_channel *channel;
+    struct connection connection;
     char *endpoint, *run_id, *consumer_id; /* run_id and consumer_id: "" for none */
     int64_t timeout_ms, endpoint_grace_ms;
     sw_publisher publisher;

@@ -146,7 +146,7 @@ static void try(struct held *held) {
     }
     struct attempt_start start = {
         .loop = held->client->loop,
-        .channel = held->client->channel,
+        .channel = held->client->connection.channel,
         .method = held->ops->method,
         .request = request,
         .reads_by_hand = held->ops->reads_by_hand,

@@ -14,6 +14,10 @@
 /* Pings that come faster than this, with nothing sent between them, are a flood. */
 #define PING_INTERVAL_MIN_MS 1000
 
+/* A name that moved to another address: its old one is gone, so it is looked up again. gRPC's own 30 s are
+ * all the grace that an endpoint has. */
+#define RESOLVE_AGAIN_MS 1000
+
 void channel_args_add(struct channel_args *args, const char *key, int value) {
     assert(args->list.num_args < CHANNEL_ARGS_MAX);
     args->list.args = args->args;
@@ -44,4 +48,6 @@ void channel_args_server(struct channel_args *ret) {
 void channel_args_client(struct channel_args *ret) {
     add_common(ret);
     channel_args_add(ret, GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    channel_args_add(ret, GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, RESOLVE_AGAIN_MS);
+    channel_args_add(ret, GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
 }

@@ -18,8 +18,10 @@
 struct tls_source {
     struct tls_files files; /* strings are its own */
     char *paths[4];
-    struct tls_source_options options;
+    enum tls_role role;
+    struct tls_source_watch watch;
     pthread_t thread;
+    bool has_thread;
 
     pthread_mutex_t lock;
     pthread_cond_t closing_changed;
@@ -81,7 +83,7 @@ static void forget_failure(struct tls_source *source) {
 }
 
 static void tell(struct tls_source *source, bool taken) {
-    if (source->options.changed) source->options.changed(source->options.context, taken);
+    if (source->watch.changed) source->watch.changed(source->watch.context, taken);
 }
 
 /* ---- looking ---- */
@@ -89,7 +91,7 @@ static void tell(struct tls_source *source, bool taken) {
 static void load(struct tls_source *source) {
     struct tls_identity *identity;
     sw_error error;
-    sw_status status = tls_identity_load(&source->files, source->options.role, now_s(), &identity, &error);
+    sw_status status = tls_identity_load(&source->files, source->role, now_s(), &identity, &error);
     source->look_again = status != SW_OK;
     if (status != SW_OK) {
         if (note_failure(source, &error))
@@ -127,7 +129,7 @@ static void add_ms(struct timespec *time, int64_t ms) {
 static bool wait_for_next_look(struct tls_source *source) {
     struct timespec due;
     clock_gettime(CLOCK_MONOTONIC, &due);
-    add_ms(&due, source->options.look_ms);
+    add_ms(&due, source->watch.look_ms);
     pthread_mutex_lock(&source->lock);
     int waited = 0;
     while (!source->is_closing && waited == 0)
@@ -164,13 +166,11 @@ static bool copy_paths(struct tls_source *source, const struct tls_files *files)
     return true;
 }
 
-static struct tls_source *make_source(const struct tls_files *files,
-                                      const struct tls_source_options *options) {
+static struct tls_source *make_source(const struct tls_files *files, enum tls_role role) {
     struct tls_source *source = calloc(1, sizeof *source);
     pthread_condattr_t monotonic;
     if (!source) return NULL;
-    source->options = *options;
-    if (source->options.look_ms <= 0) source->options.look_ms = TLS_SOURCE_LOOK_MS;
+    source->role = role;
     pthread_mutex_init(&source->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -186,37 +186,48 @@ static sw_status load_first(struct tls_source *source, sw_error *error) {
     struct tls_identity *identity;
     source->looked_at = tls_files_state(&source->files);
     source->look_again = clock_system.unix_ns(NULL) - source->looked_at.newest_ns < FRESH_NS;
-    sw_status status = tls_identity_load(&source->files, source->options.role, now_s(), &identity, error);
+    sw_status status = tls_identity_load(&source->files, source->role, now_s(), &identity, error);
     if (status == SW_OK) take(source, identity);
     return status;
 }
 
-sw_status tls_source_open(const struct tls_files *files, const struct tls_source_options *options,
-                          struct tls_source **ret_source, sw_error *error) {
+sw_status tls_source_open(const struct tls_files *files, enum tls_role role, struct tls_source **ret_source,
+                          sw_error *error) {
     struct tls_files checked;
     sw_status status = tls_files_check(files, &checked, error);
     if (status != SW_OK) return status;
-    struct tls_source *source = make_source(&checked, options);
+    struct tls_source *source = make_source(&checked, role);
     if (!source) return error_no_memory(error);
     status = load_first(source, error);
-    if (status == SW_OK && pthread_create(&source->thread, NULL, run, source) != 0)
-        status = error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE,
-                                "no thread to look after certificates; raise the limit (ulimit -u)");
-    if (status != SW_OK) {
+    if (status == SW_OK)
+        *ret_source = source;
+    else
         free_source(source);
-        return status;
-    }
-    *ret_source = source;
-    return SW_OK;
+    return status;
 }
 
-void tls_source_close(struct tls_source *source) {
-    if (!source) return;
+sw_status tls_source_watch(struct tls_source *source, const struct tls_source_watch *watch, sw_error *error) {
+    source->watch = *watch;
+    if (source->watch.look_ms <= 0) source->watch.look_ms = TLS_SOURCE_LOOK_MS;
+    source->has_thread = pthread_create(&source->thread, NULL, run, source) == 0;
+    if (source->has_thread) return SW_OK;
+    return error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE,
+                          "no thread to look after certificates; raise the limit (ulimit -u)");
+}
+
+void tls_source_unwatch(struct tls_source *source) {
+    if (!source->has_thread) return;
     pthread_mutex_lock(&source->lock);
     source->is_closing = true;
     pthread_cond_signal(&source->closing_changed);
     pthread_mutex_unlock(&source->lock);
     pthread_join(source->thread, NULL);
+    source->has_thread = false;
+}
+
+void tls_source_close(struct tls_source *source) {
+    if (!source) return;
+    tls_source_unwatch(source);
     free_source(source);
 }
 

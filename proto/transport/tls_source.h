@@ -18,20 +18,24 @@
 
 struct tls_source;
 
-struct tls_source_options {
-    enum tls_role role;
+/* Loads the files. Errors of tls_files_check and tls_identity_load; RESOURCE_EXHAUSTED without memory. Paths
+ * are copied. */
+sw_status tls_source_open(const struct tls_files *files, enum tls_role role, struct tls_source **ret_source,
+                          sw_error *error);
+
+struct tls_source_watch {
     int64_t look_ms; /* 0: TLS_SOURCE_LOOK_MS */
     /* After each look that took an identity or failed to, on the thread of the source, which it must not
      * close; may be NULL. */
     void (*changed)(void *context, bool taken);
     void *context;
 };
+/* Starts the thread, once. RESOURCE_EXHAUSTED without one. */
+sw_status tls_source_watch(struct tls_source *source, const struct tls_source_watch *watch, sw_error *error);
 
-/* Loads the files and starts the thread. Errors of tls_files_check and tls_identity_load;
- * RESOURCE_EXHAUSTED without memory or threads. Paths are copied. */
-sw_status tls_source_open(const struct tls_files *files, const struct tls_source_options *options,
-                          struct tls_source **ret_source, sw_error *error);
-/* Joins the thread: `changed` isn't called any more. Takes NULL. */
+/* Joins the thread, if there is one: `changed` isn't called any more. */
+void tls_source_unwatch(struct tls_source *source);
+/* The same, and frees. Takes NULL. */
 void tls_source_close(struct tls_source *source);
 
 /* With a reference. Never waits for a file. */

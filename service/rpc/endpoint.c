@@ -25,7 +25,8 @@ static sw_status open_tls(sw_endpoint *endpoint, const sw_endpoint_options *opti
             error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
             "insecure_plaintext (--insecure-plaintext) contradicts the certificates that are "
             "given, with which every TCP listener speaks TLS; leave one of them out");
-    return tls_source_open(&files, &(struct tls_source_options){.role = TLS_SERVER}, &endpoint->tls, error);
+    sw_status status = tls_source_open(&files, TLS_SERVER, &endpoint->tls, error);
+    return status == SW_OK ? tls_source_watch(endpoint->tls, &(struct tls_source_watch){0}, error) : status;
 }
 
 static sw_status parse_listeners(sw_endpoint *endpoint, const sw_endpoint_options *options, sw_error *error) {

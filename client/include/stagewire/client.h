@@ -46,6 +46,17 @@ typedef struct sw_client_options {
     const char *consumer_id;   /* who pulls; NULL: an observer, which nothing waits for */
     int64_t timeout_ms;        /* of calls that say 0; SW_TIMEOUT_DEFAULT_MS */
     int64_t endpoint_grace_ms; /* 30,000 */
+    /* Certificates, PEM files: with them a HOST:PORT is spoken to by TLS alone; Unix sockets are plaintext.
+     * They are looked at once a second; what they hold is taken once all of it fits together, for calls from
+     * then on, while those under way go on. NULL or "": none. tls_cert alone is one bundle of key, chain and
+     * CAs. */
+    const char *tls_key;  /* the private key, without a password */
+    const char *tls_cert; /* the certificate, and those between it and its CA */
+    const char *tls_ca;   /* the CAs that the endpoint is checked against */
+    const char *tls_crl;  /* revocation lists: a file, or a folder of files; optional */
+    /* Whose the endpoint's certificate must be: "spiffe://TRUST-DOMAIN/PATH", exactly, or a DNS name. NULL or
+     * "": of the host in `endpoint`. */
+    const char *peer_identity;
 } sw_client_options;
 
 /* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a
@@ -56,7 +67,8 @@ static inline void sw_client_options_init(sw_client_options *options) {
 }
 
 /* `endpoint` is "HOST:PORT" or "unix:PATH". Connects in the background: a wrong name shows with the first
- * call. `options` may be NULL. INVALID_ARGUMENT for an endpoint that is neither. */
+ * call. `options` may be NULL. INVALID_ARGUMENT for an endpoint that is neither, and for certificates that do
+ * not fit together, with the file and what is wrong with it. */
 SW_API sw_status sw_client_open(const char *endpoint, const sw_client_options *options,
                                 sw_client **ret_client, sw_error *error);
 /* Cancels what is still open and frees. Calls, watches, leases and results must have been destroyed. Takes

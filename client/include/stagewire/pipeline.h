@@ -45,6 +45,8 @@ typedef struct sw_pipeline_options {
     int64_t timeout_ms;        /* 600,000 */
     int64_t endpoint_grace_ms; /* 30,000 */
     uint32_t max_lag_steps;    /* of the other stages as consumers: 64 */
+    /* To last_stage_endpoint: as in sw_client_options. */
+    const char *tls_key, *tls_cert, *tls_ca, *tls_crl, *peer_identity;
 } sw_pipeline_options;
 
 /* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a

@@ -46,8 +46,9 @@ static void await_another_failure(void) {
 }
 
 static void open_source(void) {
-    const struct tls_source_options options = {.role = TLS_SERVER, .look_ms = 10, .changed = changed};
-    cr_assert_eq(tls_source_open(&files, &options, &source, &error), SW_OK, "%s", error.message);
+    const struct tls_source_watch watch = {.look_ms = 10, .changed = changed};
+    cr_assert_eq(tls_source_open(&files, TLS_SERVER, &source, &error), SW_OK, "%s", error.message);
+    cr_assert_eq(tls_source_watch(source, &watch, &error), SW_OK, "%s", error.message);
 }
 
 static void setup(void) {
@@ -97,8 +98,7 @@ static struct cert *another(const char *name) {
 
 Test(tls_source, files_that_do_not_fit_do_not_open) {
     cert_write(paths[0], (const char *const[]){NULL});
-    const struct tls_source_options options = {.role = TLS_SERVER};
-    cr_assert_eq(tls_source_open(&files, &options, &source, &error), SW_INVALID_ARGUMENT);
+    cr_assert_eq(tls_source_open(&files, TLS_SERVER, &source, &error), SW_INVALID_ARGUMENT);
     cr_assert_not_null(strstr(error.message, paths[0]), "%s", error.message);
 }
 

@@ -13,6 +13,7 @@ struct handles {
 struct generator {
     struct sequence *sequence;
     uint64_t random;
+    const uint8_t *dice, *dice_end; /* both NULL: the random number alone decides */
     int length, next_handle;
     bool calm;           /* policies from the start, and little noise: what consumers hold and release */
     uint64_t generation; /* what the trainers believe */
@@ -27,6 +28,7 @@ struct generator {
 };
 
 static uint64_t draw(struct generator *g) {
+    if (g->dice) return g->dice < g->dice_end ? *g->dice++ : UINT8_MAX;
     uint64_t z = g->random += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -416,30 +418,45 @@ static void add_calm_start(struct generator *g) {
     remember(&g->leases, o->handle);
 }
 
-void sequence_generate(struct sequence *sequence, uint64_t seed, int length) {
-    struct generator g = {.sequence = sequence, .random = seed, .generation = 1};
+static bool has_dice(const struct generator *g) {
+    return !g->dice || g->dice < g->dice_end;
+}
+
+static void generate(struct generator *g, int length) {
+    struct sequence *sequence = g->sequence;
     if (length > OPERATIONS_MAX - 64) length = OPERATIONS_MAX - 64;
-    *sequence = (struct sequence){.seed = seed};
-    g.calm = chance(&g, 45);
-    draw_setting(&g);
-    draw_weights(&g);
-    if (sequence->setting.generation) g.generation = sequence->setting.generation;
-    if (g.calm) add_calm_start(&g);
-    int drain_at = chance(&g, 35) ? g.calm ? length * 3 / 4 : length / 2 + below(&g, length / 2 + 1) : -1;
-    int run_at = chance(&g, 6) ? below(&g, length) : -1;
-    while (sequence->count < length) {
+    g->calm = chance(g, 45);
+    draw_setting(g);
+    draw_weights(g);
+    if (sequence->setting.generation) g->generation = sequence->setting.generation;
+    if (g->calm) add_calm_start(g);
+    int drain_at = chance(g, 35) ? g->calm ? length * 3 / 4 : length / 2 + below(g, length / 2 + 1) : -1;
+    int run_at = chance(g, 6) ? below(g, length) : -1;
+    while (sequence->count < length && has_dice(g)) {
         if (run_at >= 0 && sequence->count >= run_at) {
-            add_run(&g);
+            add_run(g);
             length += 40;
             run_at = -1;
         }
         if (drain_at >= 0 && sequence->count >= drain_at) {
-            add(&g, OP_DRAIN);
+            add(g, OP_DRAIN);
             drain_at = -1;
         }
-        add_one(&g);
+        add_one(g);
     }
-    for (int i = 0; i < g.watches.count && sequence->count < OPERATIONS_MAX - 1; i++)
-        add_of(&g, OP_READ, g.watches.list[i]);
-    add(&g, OP_INFO);
+    for (int i = 0; i < g->watches.count && sequence->count < OPERATIONS_MAX - 1; i++)
+        add_of(g, OP_READ, g->watches.list[i]);
+    add(g, OP_INFO);
+}
+
+void sequence_generate(struct sequence *sequence, uint64_t seed, int length) {
+    struct generator g = {.sequence = sequence, .random = seed, .generation = 1};
+    *sequence = (struct sequence){.seed = seed};
+    generate(&g, length);
+}
+
+void sequence_decode(struct sequence *sequence, const uint8_t *dice, size_t count, int length) {
+    struct generator g = {.sequence = sequence, .dice = dice, .dice_end = dice + count, .generation = 1};
+    *sequence = (struct sequence){.seed = count};
+    if (count > 0) generate(&g, length);
 }

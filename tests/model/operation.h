@@ -141,6 +141,8 @@ struct sequence {
 
 /* The sequence of that seed, of about `length` operations. */
 void sequence_generate(struct sequence *sequence, uint64_t seed, int length);
+/* The same, with dice that fall as the bytes say: a fuzzer's way to any sequence. It ends with them. */
+void sequence_decode(struct sequence *sequence, const uint8_t *dice, size_t count, int length);
 
 const char *operation_name(enum operation_type type);
 void setting_print(const struct setting *setting, FILE *out);

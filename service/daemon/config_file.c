@@ -8,25 +8,15 @@
 #include "service/daemon/config_table.h"
 #include "service/daemon/settings.h"
 
-#define BLANKS " \t\r\n"
-
 static sw_status wrong_line(const struct source *source, const char *line, const char *why, sw_error *error) {
     return error_set_code(error, SW_INVALID_ARGUMENT, SW_REASON_NONE, "%s:%u: %s: %s", source->file,
                           source->line, line, why);
 }
 
-static char *trim(char *text) {
-    text += strspn(text, BLANKS);
-    char *end = text + strlen(text);
-    while (end > text && strchr(BLANKS, end[-1])) end--;
-    *end = 0;
-    return text;
-}
-
 /* A # begins a comment at the start of a line or after a blank, so that values may hold one. */
 static void cut_comment(char *line) {
     for (char *at = line; *at; at++) {
-        if (*at == '#' && (at == line || strchr(BLANKS, at[-1]))) {
+        if (*at == '#' && (at == line || strchr(SETTINGS_BLANKS, at[-1]))) {
             *at = 0;
             return;
         }
@@ -35,12 +25,12 @@ static void cut_comment(char *line) {
 
 static sw_status read_line(struct config *config, char *line, const struct source *source, sw_error *error) {
     cut_comment(line);
-    char *text = trim(line);
+    char *text = settings_trim(line);
     if (!*text) return SW_OK;
     char *equals = strchr(text, '=');
     if (!equals) return wrong_line(source, text, "not KEY = VALUE", error);
     *equals = 0;
-    const char *key = trim(text), *value = trim(equals + 1);
+    const char *key = settings_trim(text), *value = settings_trim(equals + 1);
     int row = option_find(key, strlen(key));
     if (row < 0)
         return wrong_line(source, key, "there is no such option; stagewired --help lists them", error);

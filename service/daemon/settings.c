@@ -46,7 +46,26 @@ char *settings_keep(struct config *config, const char *text, size_t size) {
     return string->text;
 }
 
+char *settings_trim(char *text) {
+    text += strspn(text, SETTINGS_BLANKS);
+    char *end = text + strlen(text);
+    while (end > text && strchr(SETTINGS_BLANKS, end[-1])) end--;
+    *end = 0;
+    return text;
+}
+
 /* ---- adding ---- */
+
+/* --print-config writes a file that --config reads: what no line can hold is refused wherever it is said. */
+static bool fits_a_line(const char *text) {
+    size_t size = strlen(text);
+    if (size > 0 && (strchr(SETTINGS_BLANKS, text[0]) || strchr(SETTINGS_BLANKS, text[size - 1])))
+        return false;
+    for (const char *at = text; *at; at++) {
+        if (*at == '\n' || (*at == '#' && (at == text || strchr(SETTINGS_BLANKS, at[-1])))) return false;
+    }
+    return true;
+}
 
 static void words_of(size_t row, const char *text, struct source source, char *ret, size_t size) {
     char variable[OPTION_VARIABLE_MAX];
@@ -78,10 +97,12 @@ static sw_status add_entries(struct config *config, size_t row, const char *text
     struct setting *setting = &config->settings[row];
     for (const char *entry = text;;) {
         size_t size = strcspn(entry, ",");
-        if (size == 0) return wrong(row, text, source, "an entry of the list is empty", error);
         if (setting->count == LISTEN_MAX) return wrong(row, text, source, "more than 16 of them", error);
-        const char *kept = settings_keep(config, entry, size);
+        char *kept = settings_keep(config, entry, size);
         if (!kept) return no_memory(error);
+        kept = settings_trim(kept);
+        if (!*kept) return wrong(row, text, source, "an entry of the list is empty", error);
+        if (!fits_a_line(kept)) return wrong(row, text, source, "an entry of the list begins with #", error);
         setting->texts[setting->count++] = kept;
         if (!entry[size]) return SW_OK;
         entry += size + 1;
@@ -92,6 +113,11 @@ sw_status settings_add(struct config *config, size_t row, const char *text, stru
                        sw_error *error) {
     struct setting *setting = &config->settings[row];
     if (setting->source.kind != SOURCE_DEFAULT && setting->source.kind < source.kind) return SW_OK;
+    if (!fits_a_line(text))
+        return wrong(row, text, source,
+                     "a value neither begins nor ends with a blank, and holds no line break and no # after a "
+                     "blank",
+                     error);
     setting->source = source;
     if (option_table[row].repeats) return add_entries(config, row, text, source, error);
     setting->texts[0] = text;

@@ -15,6 +15,10 @@ struct source {
 sw_status settings_open(struct config *config, sw_error *error);
 void settings_close(struct config *config);
 
+/* What may stand around a key, a value and an entry of a list, and counts for nothing. */
+#define SETTINGS_BLANKS " \t\r\n"
+char *settings_trim(char *text); /* cuts them off in place */
+
 /* A copy that lives as long as the configuration; NULL without memory. */
 char *settings_keep(struct config *config, const char *text, size_t size);
 

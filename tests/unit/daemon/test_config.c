@@ -125,6 +125,25 @@ Test(config, a_wrong_value_is_named_with_its_file_and_line) {
                     "3: keep-steps = 0: not a number from 1; write digits, for instance 3");
 }
 
+Test(config, blanks_around_the_entries_of_a_list_count_for_nothing) {
+    write_file("run-id = r\nlisten = unix:/a , [::1]:80\n");
+    cr_assert_eq(load(ARGS("--config", path), none), SW_OK, "%s", error.message);
+    cr_assert_eq(config.endpoint.listen_count, 2);
+    cr_assert_str_eq(config.endpoint.listen[0], "unix:/a");
+    cr_assert_str_eq(config.endpoint.listen[1], "[::1]:80");
+}
+
+Test(config, a_value_that_no_line_of_a_file_can_hold_is_refused) {
+    static char *const values[] = {" r", "r ", "r\ns", "r #s", "#r"};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        cr_assert_eq(load(ARGS("--run-id", values[i], "--listen", "unix:/a"), none), SW_INVALID_ARGUMENT);
+        cr_assert(strstr(error.message, "no line break and no # after a blank"), "%s", error.message);
+        config_free(&config);
+    }
+    expect_wrong(load(ARGS("--run-id", "r", "--listen", "unix:/a,#b"), none),
+                 "--listen unix:/a,#b: an entry of the list begins with #");
+}
+
 Test(config, a_line_that_is_none_is_named) {
     write_file("stage 3\n");
     expect_wrong_at(load(ARGS(NEEDED, "--config", path), none), "1: stage 3: not KEY = VALUE");

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "proto/base/limits.h"
+#include "proto/wire/health.h"
 #include "proto/wire/messages.h"
+#include "proto/wire/reflection.h"
 #include "proto/wire/value_codec.h"
 #include "tests/fuzz/common/fuzz.h"
 
@@ -136,6 +138,39 @@ static sw_buffer *stage_info_request(const uint8_t *data, size_t size) {
     return bytes;
 }
 
+static sw_buffer *health_request(const uint8_t *data, size_t size) {
+    const char *service;
+    sw_buffer *bytes;
+    if (is_refused(health_request_decode(data, size, &arena, &service, &error))) return NULL;
+    HOLDS(health_request_encode(service, &bytes, NULL) == SW_OK);
+    return bytes;
+}
+
+static sw_buffer *health_response(const uint8_t *data, size_t size) {
+    enum health_status health;
+    sw_buffer *bytes;
+    if (is_refused(health_response_decode(data, size, &health, &error))) return NULL;
+    HOLDS(health_response_encode(health, &bytes, NULL) == SW_OK);
+    return bytes;
+}
+
+static sw_buffer *health_list_request(const uint8_t *data, size_t size) {
+    is_refused(health_list_request_decode(data, size, &error));
+    return NULL;
+}
+
+/* Nobody here writes one, but it goes along with its answer. */
+static sw_buffer *reflection_request(const uint8_t *data, size_t size) {
+    struct reflection_request request;
+    const struct reflection_answer answer = {
+        .kind = REFLECTION_ERROR, .code = SW_NOT_FOUND, .message = "none"};
+    sw_buffer *bytes;
+    if (is_refused(reflection_request_decode(data, size, &arena, &request, &error))) return NULL;
+    HOLDS(reflection_answer_encode(&request, &answer, &bytes, NULL) == SW_OK);
+    sw_buffer_unref(bytes);
+    return NULL;
+}
+
 static sw_buffer *status_details(const uint8_t *data, size_t size) {
     sw_buffer *bytes;
     error.code = SW_ABORTED;
@@ -165,6 +200,10 @@ static back_and_forth *const kinds[] = {
     watch_event,
     stage_info_request,
     status_details,
+    health_request,
+    health_response,
+    health_list_request,
+    reflection_request,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

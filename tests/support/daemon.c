@@ -50,11 +50,11 @@ static void name_files(struct daemon *daemon) {
     snprintf(daemon->log_file, sizeof daemon->log_file, "%s/log", daemon->folder);
 }
 
-struct daemon *daemon_spawn(const char *const *args) {
+static struct daemon *spawn(const char *path, const char *const *args) {
     struct daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon) abort();
     name_files(daemon);
-    const char *argv[ARGS_MAX] = {program(), "--port-file", daemon->port_file};
+    const char *argv[ARGS_MAX] = {path, "--port-file", daemon->port_file};
     for (size_t i = 0; args[i]; i++) {
         if (i + 4 >= ARGS_MAX) abort();
         argv[i + 3] = args[i];
@@ -67,6 +67,10 @@ struct daemon *daemon_spawn(const char *const *args) {
     if (daemon->pid == 0) run(daemon, argv, parent);
     daemon->pidfd = pidfd_open(daemon->pid, 0);
     return daemon;
+}
+
+struct daemon *daemon_spawn(const char *const *args) {
+    return spawn(program(), args);
 }
 
 static void read_targets(struct daemon *daemon) {
@@ -92,12 +96,16 @@ bool daemon_await_serving(struct daemon *daemon) {
     return true;
 }
 
-struct daemon *daemon_start(const char *const *args) {
-    struct daemon *daemon = daemon_spawn(args);
+struct daemon *daemon_start_program(const char *path, const char *const *args) {
+    struct daemon *daemon = spawn(path, args);
     if (daemon_await_serving(daemon)) return daemon;
-    fprintf(stderr, "%s did not come up: %s\n", program(), daemon_log(daemon));
+    fprintf(stderr, "%s did not come up: %s\n", path, daemon_log(daemon));
     daemon_destroy(daemon);
     return NULL;
+}
+
+struct daemon *daemon_start(const char *const *args) {
+    return daemon_start_program(program(), args);
 }
 
 const char *daemon_target(const struct daemon *daemon, unsigned index) {

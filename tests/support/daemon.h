@@ -11,6 +11,8 @@ struct daemon;
 /* Starts $STAGEWIRED with `args` (ends with NULL) and a --port-file of its own, and waits until it serves.
  * NULL if it ended instead; what it said is then on stderr. */
 struct daemon *daemon_start(const char *const *args);
+/* The same of another program, which takes --port-file too. */
+struct daemon *daemon_start_program(const char *path, const char *const *args);
 
 /* The same without waiting: daemon_await_serving does. */
 struct daemon *daemon_spawn(const char *const *args);

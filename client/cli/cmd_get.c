@@ -7,7 +7,6 @@
 #include "client/cli/json_write.h"
 #include "client/cli/messages.h"
 #include "client/cli/options.h"
-#include "client/cli/parse.h"
 #include "client/cli/show_metrics.h"
 #include "client/cli/text_table.h"
 #include "proto/base/error.h"
@@ -18,13 +17,6 @@ struct get {
     struct options options;
     bool latest, no_wait, tensors;
 };
-
-static void parse_step(struct get *get, const char *word, struct argp_state *state) {
-    get->latest = strcmp(word, "latest") == 0;
-    if (!get->latest && !parse_number(word, SW_STEP_MAX, &get->options.address.step))
-        argp_error(state, "STEP '%s': must be an integer from 0 to %" PRIu64 ", or 'latest'", word,
-                   (uint64_t)SW_STEP_MAX);
-}
 
 static error_t parse(int key, char *word, struct argp_state *state) {
     struct get *get = state->input;
@@ -45,7 +37,7 @@ static error_t parse(int key, char *word, struct argp_state *state) {
         else if (state->arg_num == 1)
             get->options.address.channel = word;
         else if (state->arg_num == 2)
-            parse_step(get, word, state);
+            options_step(state, word, &get->options.address.step, &get->latest);
         else
             argp_error(state, "'%s' is one argument too many", word);
         return 0;

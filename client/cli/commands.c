@@ -7,7 +7,8 @@
 const struct command commands[] = {
     {"info", "what an endpoint holds, how busy it is", &cmd_info_argp, cmd_info},
     {"get", "pull an item and print it", &cmd_get_argp, cmd_get},
-    {"publish", "publish JSON from standard input", &cmd_publish_argp, cmd_publish},
+    {"publish", "publish metrics or tensors", &cmd_publish_argp, cmd_publish},
+    {"stream", "pull tensors into a safetensors file", &cmd_stream_argp, cmd_stream},
     {"watch", "follow metrics as they are published", &cmd_watch_argp, cmd_watch},
     {"wait", "until an endpoint is up or a step is there", &cmd_wait_argp, cmd_wait},
     {"close", "say that a channel is finished", &cmd_close_argp, cmd_close},

@@ -21,12 +21,13 @@ const struct command *command_find(const char *name); /* or NULL */
 /* The name that was probably meant, or NULL if none is near. */
 const char *command_suggest(const char *name);
 
-extern const struct argp cmd_info_argp, cmd_get_argp, cmd_publish_argp, cmd_watch_argp, cmd_wait_argp,
-    cmd_close_argp, cmd_abort_argp, cmd_explain_argp, cmd_demo_argp;
+extern const struct argp cmd_info_argp, cmd_get_argp, cmd_publish_argp, cmd_stream_argp, cmd_watch_argp,
+    cmd_wait_argp, cmd_close_argp, cmd_abort_argp, cmd_explain_argp, cmd_demo_argp;
 
 enum cli_exit cmd_info(int argc, char **argv);
 enum cli_exit cmd_get(int argc, char **argv);
 enum cli_exit cmd_publish(int argc, char **argv);
+enum cli_exit cmd_stream(int argc, char **argv);
 enum cli_exit cmd_watch(int argc, char **argv);
 enum cli_exit cmd_wait(int argc, char **argv);
 enum cli_exit cmd_close(int argc, char **argv);

@@ -43,6 +43,13 @@ uint64_t options_number(struct argp_state *state, const char *option, const char
     return number;
 }
 
+void options_step(struct argp_state *state, const char *word, uint64_t *ret_step, bool *ret_latest) {
+    *ret_latest = strcmp(word, "latest") == 0;
+    if (!*ret_latest && !parse_number(word, SW_STEP_MAX, ret_step))
+        argp_error(state, "STEP '%s': must be an integer from 0 to %" PRIu64 ", or 'latest'", word,
+                   (uint64_t)SW_STEP_MAX);
+}
+
 /* ---- certificates ---- */
 
 enum { KEY_TLS_FIRST = 0x200 }; /* no letters: they are long, and seldom typed */

@@ -40,6 +40,9 @@ void options_parse(const struct argp *argp, int argc, char **argv, unsigned flag
 /* The word that must be a number of `option`; ends the program with EXIT_USAGE if it isn't. */
 uint64_t options_number(struct argp_state *state, const char *option, const char *word, uint64_t max);
 
+/* STEP, or "latest"; ends the program with EXIT_USAGE if it is neither. */
+void options_step(struct argp_state *state, const char *word, uint64_t *ret_step, bool *ret_latest);
+
 /* Opens the client that `options` name; says what is wrong with the endpoint and returns its exit code. */
 enum cli_exit options_connect(const struct options *options, sw_client **ret_client);
 

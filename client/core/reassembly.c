@@ -62,6 +62,14 @@ uint64_t reassembly_blocks_arrived(const struct reassembly *assembly) {
     return assembly->parts.arrived;
 }
 
+uint64_t reassembly_bytes_arrived(const struct reassembly *assembly) {
+    return assembly->parts.bytes_arrived;
+}
+
+uint64_t reassembly_bytes_in_all(const struct reassembly *assembly) {
+    return assembly->parts.bytes;
+}
+
 static sw_status broken(const struct reassembly *assembly, const char *what, const sw_error *why,
                         sw_error *error) {
     const sw_address *about = assembly->has_manifest ? &assembly->manifest.address : assembly->options.asked;
@@ -200,6 +208,7 @@ static sw_status take_block(struct reassembly *assembly, const struct chunk_piec
     switch (blocks_take(&part->blocks, header->block, hash)) {
     case BLOCK_NEW:
         parts->arrived++;
+        parts->bytes_arrived += header->size;
         parts->missing--;
         return SW_OK;
     case BLOCK_SAME_AGAIN:

@@ -60,6 +60,9 @@ const struct manifest *reassembly_manifest(const struct reassembly *assembly);
 bool reassembly_whole(const struct reassembly *assembly);
 /* Grows with every block: whether a stream brought anything. */
 uint64_t reassembly_blocks_arrived(const struct reassembly *assembly);
+/* Of what was asked for; 0 until a manifest has come. */
+uint64_t reassembly_bytes_arrived(const struct reassembly *assembly);
+uint64_t reassembly_bytes_in_all(const struct reassembly *assembly);
 
 /* What to ask the next stream for, in `arena`: nothing at all (count 0) for all of the item. What names would
  * take more than half a message is left for the stream after. RESOURCE_EXHAUSTED without memory. */

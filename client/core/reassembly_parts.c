@@ -40,6 +40,7 @@ static sw_status add(struct parts *parts, uint32_t index, const sw_tensor_reques
     uint64_t blocks = tensor_blocks(info->byte_length, manifest->block_bytes);
     if (!blocks_init(&part->blocks, blocks, parts->allocator)) return error_no_memory(error);
     parts->missing += blocks;
+    parts->bytes += info->byte_length;
     return SW_OK;
 }
 

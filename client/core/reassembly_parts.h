@@ -21,6 +21,7 @@ struct parts {
     uint32_t index_count;
     uint32_t block_bytes;
     uint64_t missing, arrived; /* blocks */
+    uint64_t bytes, bytes_arrived;
     const struct allocator *allocator;
 };
 

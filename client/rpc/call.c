@@ -130,6 +130,11 @@ bool sw_call_done(const sw_call *call) {
     return is_done;
 }
 
+void sw_call_progress(const sw_call *call, uint64_t *ret_arrived, uint64_t *ret_total) {
+    *ret_arrived = call->bytes_arrived;
+    *ret_total = call->bytes_in_all;
+}
+
 void sw_call_cancel(sw_call *call) {
     if (loop_forked() || atomic_exchange(&call->cancel_asked, true)) return;
     atomic_fetch_add(&call->holders, 1);

@@ -64,6 +64,8 @@ struct sw_call {
     bool is_cancelled, has_failed;
     sw_error error; /* the last attempt's; in the end the call's */
 
+    _Atomic uint64_t bytes_arrived, bytes_in_all; /* of tensors */
+
     struct op begin_op, cancel_op;
     atomic_bool cancel_asked;
     atomic_uint holders;

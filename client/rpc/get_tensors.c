@@ -75,6 +75,8 @@ static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message
     status = reassembly_take(tensors->assembly, pieces.pieces, pieces.count, &news, error);
     message_pieces_free(&pieces);
     if (status != SW_OK) return status;
+    call->bytes_arrived = reassembly_bytes_arrived(tensors->assembly);
+    call->bytes_in_all = reassembly_bytes_in_all(tensors->assembly);
     if (news == REASSEMBLY_STARTED_OVER) {
         tensors->starts_over = true;
         attempt_cancel(&call->attempt);

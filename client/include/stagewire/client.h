@@ -216,6 +216,10 @@ SW_API sw_status sw_client_start_exchange(sw_client *client, const sw_exchange *
 /* Readable once the call is over; owned by the call. For poll, epoll, asyncio. */
 SW_API int sw_call_fd(const sw_call *call);
 SW_API bool sw_call_done(const sw_call *call);
+/* Of a call for tensors: how many of its bytes have arrived, and how many there are, both 0 until that is
+ * known. Less may have arrived than before where an endpoint that began anew holds something else. Any
+ * thread. */
+SW_API void sw_call_progress(const sw_call *call, uint64_t *ret_arrived, uint64_t *ret_total);
 /* Ends it soon, with CANCELLED. Any thread; harmless if it is over. */
 SW_API void sw_call_cancel(sw_call *call);
 /* Waits for the end if need be and hands out the result, once. The wrong kind: INVALID_ARGUMENT. */

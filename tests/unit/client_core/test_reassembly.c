@@ -238,6 +238,8 @@ Test(reassembly, a_block_that_comes_twice_must_be_the_same) {
     take(item_block(&item, 2, 0));
     take(item_block(&item, 2, 0));
     cr_assert_eq(reassembly_blocks_arrived(assembly), 1);
+    cr_assert_gt(reassembly_bytes_arrived(assembly), 0);
+    cr_assert_lt(reassembly_bytes_arrived(assembly), reassembly_bytes_in_all(assembly));
     refuse(block_message(&(struct chunk_header){.tensor = 2, .size = 1}, "?"), "twice");
 }
 

@@ -16,6 +16,8 @@ const struct command commands[] = {
     {"explain", "what a reason means, why it happens, what to do", &cmd_explain_argp, cmd_explain},
     {"demo", "train in pipeline stages on this machine", &cmd_demo_argp, cmd_demo},
     {"demo-stage", NULL, NULL, cmd_demo_stage},
+    {"complete", NULL, NULL, cmd_complete},
+    {"man-page", NULL, NULL, cmd_man_page},
     {NULL, NULL, NULL, NULL},
 };
 

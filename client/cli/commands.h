@@ -35,5 +35,7 @@ enum cli_exit cmd_abort(int argc, char **argv);
 enum cli_exit cmd_explain(int argc, char **argv);
 enum cli_exit cmd_demo(int argc, char **argv);
 enum cli_exit cmd_demo_stage(int argc, char **argv);
+enum cli_exit cmd_complete(int argc, char **argv);
+enum cli_exit cmd_man_page(int argc, char **argv);
 
 #endif

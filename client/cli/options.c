@@ -194,8 +194,8 @@ static const struct argp_option generation[] = {
 };
 
 static const struct argp_option kind_of_channel[] = {
-    {"kind", 'k', "KIND", 0, "Of the channels of that name the one for metrics, tensors or object (metrics)",
-     0},
+    {"kind", 'k', "metrics|tensors|object", 0,
+     "Of the channels of that name the one for metrics, tensors or object (metrics)", 0},
     {0},
 };
 

@@ -34,6 +34,7 @@ enum cli_exit cmd_complete(int argc, char **argv) {
     complete_words(argc - 1, argv + 1, stdout, &wish);
     if (wish.what == COMPLETE_NOTHING) return EXIT_OK;
     struct options options = {.who = argv[0], .endpoint = wish.endpoint, .timeout_ms = PATIENCE_MS};
+    options_parse(&options_common, 1, argv, 0, &options); /* for what the environment says */
     if (options_connect(&options, &client) != EXIT_OK) return EXIT_OK;
     if (wish.what == COMPLETE_CHANNELS)
         offer_channels(client, &wish);

@@ -55,7 +55,7 @@ static void offer_alternatives(FILE *out, const char *placeholder, const char *l
 }
 
 static void offer_value(FILE *out, const struct argp_option *option, const char *lead, const char *word) {
-    if (strcmp(option->arg, "FILE") == 0)
+    if (strcmp(option->arg, "FILE") == 0 || strcmp(option->arg, "PATH") == 0)
         fputs(":files\n", out);
     else if (strchr(option->arg, '|'))
         offer_alternatives(out, option->arg, lead, word);

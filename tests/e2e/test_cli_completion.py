@@ -47,7 +47,7 @@ class Shells(WithDaemon):
 
     def test_options_and_their_values(self):
         for ask in (bash, fish):
-            self.assertEqual(set(ask("stagewire get --t")), {"--tensors", "--timeout"})
+            self.assertEqual(set(ask("stagewire get --te")), {"--tensors"})
             self.assertEqual(ask("stagewire close a:1 x --kind ten"), ["tensors"])
             self.assertEqual(set(ask("stagewire explain NOT")), {"NOT_YET", "NOT_ATTACHED"})
 

@@ -49,7 +49,10 @@ Test(complete, the_first_word_is_a_command_for_people) {
 
 Test(complete, options_are_those_of_the_command) {
     TYPE("get", "--t");
-    expect("--tensors --timeout");
+    cr_assert(strstr(text, "--tensors\t") && strstr(text, "--timeout\t"));
+    free(text);
+    TYPE("get", "--ti");
+    expect("--timeout");
     TYPE("get", "a:1", "train", "--no");
     expect("--no-wait");
     TYPE("get", "--", "--no");
@@ -75,6 +78,8 @@ Test(complete, where_a_file_is_wanted_files_are) {
     TYPE("stream", "a:1", "weights", "1", "-o", "x");
     expect(":files");
     TYPE("publish", "a:1", "weights", "1", "--tensors=x");
+    expect(":files");
+    TYPE("info", "--tls-crl", "");
     expect(":files");
 }
 

@@ -2,14 +2,22 @@
 
 #include <string.h>
 
+#include "proto/base/error.h"
 #include "proto/base/list.h"
 #include "proto/transport/channel_args.h"
 #include "proto/transport/slices.h"
 #include "proto/transport/status_map.h"
 
+/* An endpoint that ends, or hears the end of a connection, cancels what is under way: a break, no answer. */
+static void tell_break_from_cancel(const struct attempt *attempt, sw_error *error) {
+    if (error->code != SW_CANCELLED || error->reason != SW_REASON_NONE || attempt->is_cancelled) return;
+    error_set_code(error, SW_UNAVAILABLE, SW_REASON_NONE, "the call was broken off by the other side");
+}
+
 static void end(struct attempt *attempt) {
     sw_error error;
     status_received(attempt->status, attempt->details, &attempt->trailers, &error);
+    tell_break_from_cancel(attempt, &error);
     grpc_slice_unref(attempt->details);
     grpc_metadata_array_destroy(&attempt->headers);
     grpc_metadata_array_destroy(&attempt->trailers);
@@ -149,7 +157,9 @@ void attempt_start(struct attempt *attempt, const struct attempt_ops *ops,
 }
 
 void attempt_cancel(struct attempt *attempt) {
-    if (attempt->call && !attempt->is_over) grpc_call_cancel(attempt->call, NULL);
+    if (!attempt->call || attempt->is_over) return;
+    attempt->is_cancelled = true;
+    grpc_call_cancel(attempt->call, NULL);
 }
 
 bool attempt_under_way(const struct attempt *attempt) {

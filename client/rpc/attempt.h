@@ -29,7 +29,8 @@ struct attempt_ops {
     void (*message)(struct attempt *attempt, grpc_byte_buffer *message);
     /* The last write was taken, and the call still stands. */
     void (*written)(struct attempt *attempt);
-    /* The end; error->code is SW_OK where it ended well. Nothing is pending any more. */
+    /* The end; error->code is SW_OK where it ended well, and CANCELLED only after attempt_cancel. Nothing is
+     * pending any more. */
     void (*ended)(struct attempt *attempt, const sw_error *error);
 };
 
@@ -46,7 +47,8 @@ struct attempt {
     grpc_slice details;
     unsigned pending;
     bool was_sent, is_over, reads_by_hand, is_reading;
-    bool writes_more; /* `written` is called */
+    bool writes_more;  /* `written` is called */
+    bool is_cancelled; /* by this side */
 };
 
 struct attempt_start {

@@ -73,6 +73,28 @@ Test(endpoint_lost, a_waiting_pull_goes_on_when_the_connection_comes_back_in_tim
     sw_client_close(patient);
 }
 
+/* It cancels then what is under way on it, which is a break, and no answer. */
+Test(endpoint_lost, a_waiting_pull_goes_on_when_the_endpoint_hears_the_end_of_its_connection) {
+    sw_call *call;
+    sw_metrics *metrics;
+    sw_pull pull = {.address = {.channel = "train", .step = 1}, .timeout_ms = 20000};
+    relay_retarget(relay, daemon_target(b.daemon, 0));
+    sw_client *patient = bench_client_of(&b, relay_target(relay), 20000);
+    for (int i = 0; i < 20; i++) {
+        pull.address.step = (uint64_t)i;
+        bench_ok(&b, sw_client_start_metrics(patient, &pull, &call, &b.error));
+        bench_wait_for_waiting(&b, 1);
+        unsigned connections = relay_connections(relay);
+        relay_half_close(relay, RELAY_TO_ENDPOINT);
+        cr_assert(relay_wait_for_connections(relay, connections + 1, 20000));
+        bench_publish(&b, "train", pull.address.step, 1);
+        bench_ok(&b, sw_call_finish_metrics(call, &metrics, &b.error));
+        sw_metrics_destroy(metrics);
+        sw_call_destroy(call);
+    }
+    sw_client_close(patient);
+}
+
 Test(endpoint_lost, an_endpoint_that_comes_back_is_found_again) {
     bench_publish(&b, "train", 1, 1);
     bench_ok(&b, get(client, 1, 0));

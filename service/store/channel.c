@@ -162,8 +162,11 @@ sw_address channel_latest_address(const struct store *store, const struct store_
 
 bool channel_has_forgotten(const struct store_channel *channel, struct at at) {
     const struct history *h = &channel->history;
+    bool before_this_endpoint = at.step < channel->next_step;
     uint64_t index;
-    if (at.step < channel->next_step || history_find(h, at, &index)) return true;
+    if (history_find(h, at, &index)) return true;
+    if (h->count == 0 || at_below(history_latest(h), at)) return before_this_endpoint;
+    /* From the first that is known on, it is known what was published and what was not. */
     uint64_t known = history_known(h);
-    return known > 0 && at_below(at, history_publication(h, known).at);
+    return at_below(at, history_publication(h, known).at) && (known > 0 || before_this_endpoint);
 }

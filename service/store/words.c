@@ -105,10 +105,15 @@ sw_status say_stale(const struct store *store, const struct subject *s, sw_error
 }
 
 sw_status say_not_attached(const struct store *store, const struct subject *s, sw_error *error) {
-    uint64_t current = store->generation ? store->generation : 1;
-    SAY(error, NOT_ATTACHED, s,
-        "the current generation is %" PRIu64 "; attach with the newer one first, which begins it", current);
-    error_add_number(error, "generation", current);
+    if (store->generation > 0)
+        SAY(error, NOT_ATTACHED, s,
+            "the current generation is %" PRIu64 "; attach with the newer one first, which begins it",
+            store->generation);
+    else
+        SAY(error, NOT_ATTACHED, s, "%s",
+            "no generation has begun here yet; attach first, which begins it, again if the endpoint was "
+            "restarted");
+    error_add_number(error, "generation", store->generation ? store->generation : 1);
     return SW_FAILED_PRECONDITION;
 }
 

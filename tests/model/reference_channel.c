@@ -76,7 +76,9 @@ bool ref_item_is_known(const struct reference *r, int item) {
 
 bool ref_position_is_gone(const struct reference *r, int channel, struct position at) {
     if (is_broken(r, MUTANT_SKIPPED_IS_EVICTED)) return true;
+    bool below_next = at.step < r->channels[channel].next_step && !is_broken(r, MUTANT_NEXT_STEP_IGNORED);
     bool below_all_known = true, forgotten = false;
+    int latest = ref_channel_latest(r, channel);
     for (int i = 0; i < r->item_count; i++) {
         if (r->items[i].channel != channel) continue;
         if (!ref_item_is_known(r, i)) {
@@ -86,7 +88,8 @@ bool ref_position_is_gone(const struct reference *r, int channel, struct positio
         if (is_same(r->items[i].at, at)) return true;
         if (is_before(r->items[i].at, at)) below_all_known = false;
     }
-    return below_all_known && forgotten;
+    if (latest != NONE && is_before(r->items[latest].at, at)) return below_next;
+    return below_all_known && (forgotten || below_next);
 }
 
 bool ref_is_expected(const struct channel *channel, int consumer) {

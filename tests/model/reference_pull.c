@@ -96,7 +96,7 @@ static bool answer_from_items(struct reference *r, const struct wait *wait, int 
     bool passed = below_next || (latest != NONE && !is_before(r->items[latest].at, at));
     if (r->channels[channel].closing.reason && is_broken(r, MUTANT_FINISHED_FIRST)) passed = false;
     if (o->latest || !passed) return false;
-    if (!below_next && !ref_position_is_gone(r, channel, at)) {
+    if (!ref_position_is_gone(r, channel, at)) {
         *ret = reply_refused(SW_REASON_SKIPPED, "%s", "");
     } else {
         *ret = reply_refused(SW_REASON_EVICTED, "%s", "");

@@ -87,8 +87,7 @@ static bool misses_something(const struct reference *r, const struct cursor *cur
     }
     int there = ref_channel_item_at(r, cursor->channel, cursor->next);
     if (there != NONE && r->items[there].held) return false;
-    bool below_next = cursor->next.step < r->channels[cursor->channel].next_step;
-    return below_next || ref_position_is_gone(r, cursor->channel, cursor->next);
+    return ref_position_is_gone(r, cursor->channel, cursor->next);
 }
 
 static void start_at_latest(const struct reference *r, struct cursor *cursor) {

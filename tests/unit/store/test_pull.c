@@ -95,6 +95,17 @@ Test(pull, below_next_step_it_is_evicted) {
     expect_waiting(pull(SW_METRICS, at("train", 5)));
 }
 
+/* A trainer whose lease is taken up again says how far it has come, also to an endpoint that knows. */
+Test(pull, a_next_step_that_rises_later_changes_nothing_of_what_is_known) {
+    publish(at("train", 3), "loss");
+    publish(at("train", 5), "loss");
+    ATTACH_WITH(1, {.channel = "train", .kind = SW_METRICS, .next_step = 8});
+    expect_refusal(pull(SW_METRICS, at("train", 4)), SW_NOT_FOUND, SW_REASON_SKIPPED);
+    expect_answer(pull(SW_METRICS, at("train", 3)), "loss");
+    expect_refusal(pull(SW_METRICS, at("train", 2)), SW_OUT_OF_RANGE, SW_REASON_EVICTED);
+    expect_refusal(pull(SW_METRICS, at("train", 6)), SW_OUT_OF_RANGE, SW_REASON_EVICTED);
+}
+
 Test(pull, beyond_the_last_of_a_finished_channel_is_finished) {
     publish(at_call("train", 7, 2), "loss");
     close_channel(at("train", 0), SW_METRICS, SW_CLOSE_FINISHED, "");

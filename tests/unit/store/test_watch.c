@@ -177,6 +177,13 @@ Test(watch, a_gap_is_told_where_something_may_have_been) {
     expect_events(watch_from(of_generation(2, at("train", 3))), "gap train 3/0 5/0\nitem train 5/0 x\n");
 }
 
+Test(watch, where_it_is_known_that_nothing_was_there_is_no_gap) {
+    publish(at("train", 3), "x");
+    publish(at("train", 5), "x");
+    ATTACH_WITH(1, {.channel = "train", .kind = SW_METRICS, .next_step = 6});
+    expect_events(watch_from(of_generation(1, at("train", 4))), "item train 5/0 x\n");
+}
+
 Test(watch, a_gap_to_the_end_names_no_next) {
     options.metrics_bytes = 4;
     fixture_reopen();

@@ -146,6 +146,45 @@ Test(endpoint_lost, a_failed_step_ends_a_pull_with_the_publishers_words) {
 
 /* ---- publishes that wait ---- */
 
+static uint64_t generation_of(uint64_t step) {
+    sw_metrics *metrics;
+    sw_pull pull = {.address = {.channel = "train", .step = step}};
+    bench_ok(&b, sw_client_get_metrics(b.client, &pull, &metrics, &b.error));
+    uint64_t generation = sw_metrics_address(metrics)->generation;
+    sw_metrics_destroy(metrics);
+    return generation;
+}
+
+/* The lease is tried more and more seldom; the publish is there at once. */
+Test(endpoint_lost, a_publish_to_an_endpoint_that_was_started_anew_waits_for_the_lease) {
+    sw_client *patient = bench_client_of(&b, relay_target(relay), 20000);
+    sw_lease *lease;
+    sw_attachment attachment = {.generation = 5, .stage = 3, .stage_count = 4};
+    bench_ok(&b, sw_attach(sw_client_publisher(patient), &attachment, 0, &lease, NULL, &b.error));
+    bench_ok(&b, bench_publish_by(patient, "train", 1, 1, &b.error));
+    bench_down(&b);
+    bench_fails(&b, get(patient, 1, 2500), SW_UNAVAILABLE, SW_REASON_NONE);
+    bench_up(&b);
+    bench_ok(&b, bench_publish_by(patient, "train", 2, 2, &b.error));
+    sw_client_close(b.client);
+    b.client = bench_client(&b, NULL);
+    cr_assert_eq(generation_of(2), 5);
+    bench_ok(&b, sw_lease_check(lease, &b.error));
+    sw_lease_release(lease);
+    sw_client_close(patient);
+}
+
+Test(endpoint_lost, a_publish_of_a_generation_that_nobody_attaches_is_refused_at_once) {
+    sw_lease *lease;
+    sw_attachment attachment = {.generation = 5, .stage = 3, .stage_count = 4};
+    bench_ok(&b, sw_attach(b.publisher, &attachment, 0, &lease, NULL, &b.error));
+    const sw_value metrics = sw_dict(NULL, 0);
+    sw_address address = {.channel = "train", .step = 1, .generation = 6};
+    bench_fails(&b, sw_publish_metrics(b.publisher, &address, &metrics, 0, NULL, &b.error),
+                SW_FAILED_PRECONDITION, SW_REASON_NOT_ATTACHED);
+    sw_lease_release(lease);
+}
+
 enum { MIB = 1 << 20 };
 static uint8_t bytes[3 * MIB / 2];
 

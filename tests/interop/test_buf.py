@@ -2,10 +2,12 @@
 """buf, a tool that knows nothing of stagewire, finds its way by reflection alone."""
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
 
+import command
 import stage
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -40,6 +42,20 @@ class OverReflection(unittest.TestCase):
         daemon = stage.Daemon()
         self.addCleanup(daemon.close)
         self.expect_all("http://" + daemon.targets[0])
+
+    def test_over_mtls(self):
+        folder = tempfile.mkdtemp(prefix="stagewire-buf-")
+        self.addCleanup(shutil.rmtree, folder)
+        code, _, err = command.run("certs", "dev", "--out", folder, "--stages", "4")
+        self.assertEqual(code, 0, err)
+        daemon = stage.Daemon("--tls-key", f"{folder}/stage-3.key", "--tls-cert", f"{folder}/stage-3.pem",
+                              "--tls-ca", f"{folder}/ca.pem", listen="localhost:0")
+        self.addCleanup(daemon.close)
+        url = "https://" + daemon.targets[0]
+        self.expect_all(url, "--cacert", f"{folder}/ca.pem", "--cert", f"{folder}/watcher.pem",
+                        "--key", f"{folder}/watcher.key")
+        with self.assertRaisesRegex(RuntimeError, "certificate required|unavailable"):
+            curl(url, "--list-services", "--cacert", f"{folder}/ca.pem")
 
 
 if __name__ == "__main__":

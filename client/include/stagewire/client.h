@@ -5,10 +5,10 @@
  * blocking call has a deadline. What can be answered is in the README's table and stagewire/status.h: no pull
  * hangs, and none gets a made-up value.
  *
- * The client retries UNAVAILABLE (without a reason of stagewire's, or with SHUTTING_DOWN) with backoff and
- * jitter until the deadline, where the last error stands. An endpoint that was reached once and is gone for
- * endpoint_grace_ms: UNAVAILABLE / ENDPOINT_LOST. What the endpoint answers is handed on as it is; errors
- * that are made here name the item and the endpoint:
+ * The client retries UNAVAILABLE (without a reason of stagewire's, or with SHUTTING_DOWN), and what an
+ * endpoint that ends has cut off, with backoff and jitter until the deadline, where the last error stands. An
+ * endpoint that was reached once and is gone for endpoint_grace_ms: UNAVAILABLE / ENDPOINT_LOST. What the
+ * endpoint answers is handed on as it is; errors that are made here name the item and the endpoint:
  *
  *   INVALID_ARGUMENT              arguments that can't be; MALFORMED with a path, TOO_LARGE: nothing was sent
  *   DEADLINE_EXCEEDED             nobody answered in time (no reason; NOT_YET is the endpoint's own)

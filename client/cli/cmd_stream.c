@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/channel_hint.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/json_write.h"
@@ -155,7 +156,7 @@ static enum cli_exit pull_manifest(struct stream *stream) {
     sw_error error;
     sw_pull pull = {.address = stream->options.address, .latest = stream->latest};
     if (sw_client_get_manifest(stream->client, &pull, &stream->manifest, &error) != SW_OK)
-        return messages_error(stream->options.who, &error);
+        return channel_hint_error(&stream->options, stream->client, SW_TENSORS, &error);
     return choose(stream);
 }
 
@@ -342,6 +343,7 @@ static enum cli_exit run(struct stream *stream) {
 enum cli_exit cmd_stream(int argc, char **argv) {
     struct stream stream = {.options = {.who = argv[0], .timeout_ms = OPTIONS_TIMEOUT_MS}};
     options_parse(&cmd_stream_argp, argc, argv, 0, &stream);
+    stream.options.grace_ms = stream.options.timeout_ms;
     enum cli_exit code = options_connect(&stream.options, &stream.client);
     if (code != EXIT_OK) return code;
     code = run(&stream);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "client/cli/channel_hint.h"
 #include "client/cli/commands.h"
 #include "client/cli/messages.h"
 #include "client/cli/options.h"
@@ -131,7 +132,7 @@ enum cli_exit cmd_wait(int argc, char **argv) {
     if (code != EXIT_OK) return code;
     sw_error error;
     sw_status status = wait.ready ? wait_ready(&wait, client, &error) : wait_step(&wait, client, &error);
-    if (status != SW_OK) code = messages_error(wait.options.who, &error);
+    if (status != SW_OK) code = channel_hint_error(&wait.options, client, wait.options.kind, &error);
     sw_client_close(client);
     return code;
 }

@@ -33,6 +33,15 @@ class ExitCodes(WithDaemon):
         err = self.expect(4, "NOT_YET", "get", "train", "1", "--timeout", "200ms")
         self.assertIn("stage 3", err)
         self.assertIn("step 1", err)
+        self.assertIn('there is no channel "train" for metrics yet; \'stagewire info\' lists', err)
+
+    def test_a_channel_that_is_misspelt_gets_the_one_that_was_meant(self):
+        self.publish("train", 1, {})
+        hint = 'there is no channel "trian" for metrics yet; did you mean "train"?'
+        self.assertIn(hint, self.expect(3, "NOT_YET", "get", "trian", "1", "--no-wait"))
+        self.assertIn(hint, self.expect(4, "NOT_YET", "wait", "trian", "--step", "1", "--timeout", "200ms"))
+        self.assertNotIn("there is no channel", self.expect(3, "NOT_YET", "get", "train", "2", "--no-wait"))
+        self.assertIn("for tensors yet", self.expect(3, "NOT_YET", "get", "train", "1", "--no-wait", "--tensors"))
 
     def test_6_is_refused(self):
         self.publish("train", 1, {})

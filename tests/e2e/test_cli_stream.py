@@ -234,11 +234,13 @@ class Slow(rpc.StageServiceServicer):
 
     def __init__(self):
         self.began, self.go_on, self.ends = threading.Event(), threading.Event(), False
-        self.replaced = False
+        self.replaced, self.claims = False, 0
 
     def StreamTensors(self, request, context):
         shape = [2 * BLOCK] if not self.replaced or request.manifest_only else [2, BLOCK]
         info = pb.TensorInfo(name="a", dtype=pb.DATA_TYPE_U8, shape=shape, byte_length=2 * BLOCK)
+        if self.claims:
+            info.shape[:], info.byte_length = [self.claims], self.claims
         address = stage.address("weights", 1, run_id="run-a", generation=1, stage=3)
         yield pb.StreamTensorsResponse(manifest=pb.TensorManifest(address=address, tensors=[info],
                                                                   block_bytes=BLOCK, pin=7))
@@ -312,6 +314,21 @@ class InTheMiddle(unittest.TestCase):
         self.assertEqual(process.returncode, 7, err)
         self.assertIn("replaced by another one", err)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_an_endpoint_that_goes_away_for_good_leaves_nothing(self):
+        process = self.begin("--timeout", "2s")
+        self.server.stop(0)
+        out, err = process.communicate(timeout=60)
+        self.assertIn(process.returncode, (4, 5), err)
+        self.assertEqual((out, os.listdir(self.folder)), ("", []))
+
+    def test_a_claim_that_no_disk_can_hold_is_refused(self):
+        for claims in (1 << 60, (1 << 63) - 1):
+            self.servicer.claims = claims
+            code, out, err = command.run("stream", self.endpoint, "weights", "1", "-o", self.output)
+            self.assertIn(code, (2, 9), err)
+            self.assertEqual((out, os.listdir(self.folder)), ("", []))
+            self.assertRegex(err, "no room for 11529215|more bytes than a file can have")
 
     def drawn(self, *args, **environment):
         main, side = pty.openpty()

@@ -33,4 +33,16 @@
 #define LIMIT_LEASES         4096u  /* open Attach streams */
 #define LIMIT_OPEN_PUBLISHES 1024u  /* tensor publishes in progress */
 
+/* Connections and calls; settings of an endpoint, and the first two of stagewired. */
+#define LIMIT_CONNECTIONS         4096u /* of a process: all descriptors and much memory */
+#define LIMIT_CONNECTIONS_ADDRESS 512u  /* of an address: one that takes the place of all the others */
+#define LIMIT_CALLS               2048u /* calls of one caller: one that takes the place of all the others */
+#define LIMIT_STREAMS             4096u /* of a connection; more, so that the limit above can be said */
+#define LIMIT_HEADER_BYTES        (8u << 10) /* of a call: headers without end, which no handler ever sees */
+#define LIMIT_TRANSPORT           (1ull << 30) /* bytes that gRPC holds for all connections: many that never read */
+#define LIMIT_HANDSHAKE_MS        10000   /* one that connects and says nothing, or never gets to the end */
+#define LIMIT_AGE_MS              3600000 /* of a connection: an identity that was good when it began */
+#define LIMIT_AGE_GRACE_MS        30000   /* for its calls to end: a call that is held to keep it */
+#define LIMIT_IDLE_MS             300000  /* of a connection without calls: thousands that do nothing */
+
 #endif

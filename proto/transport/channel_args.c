@@ -39,8 +39,36 @@ static void add_common(struct channel_args *args) {
     channel_args_add(args, GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
 }
 
-void channel_args_server(struct channel_args *ret) {
+static void add_count(struct channel_args *args, const char *key, uint64_t count) {
+    channel_args_add(args, key, count > INT_MAX ? INT_MAX : (int)count);
+}
+
+/* INT_MAX is gRPC's "never". */
+static void add_duration(struct channel_args *args, const char *key, int64_t ms) {
+    channel_args_add(args, key, ms == 0 || ms > INT_MAX ? INT_MAX : (int)ms);
+}
+
+static void add_quota(struct channel_args *args, grpc_resource_quota *quota) {
+    channel_args_add(args, GRPC_ARG_RESOURCE_QUOTA, 0);
+    grpc_arg *arg = &args->args[args->list.num_args - 1];
+    arg->type = GRPC_ARG_POINTER;
+    arg->value.pointer.p = quota;
+    arg->value.pointer.vtable = grpc_resource_quota_arg_vtable();
+}
+
+static void add_limits(struct channel_args *args, const struct channel_limits *limits) {
+    add_duration(args, GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, limits->handshake_ms);
+    add_duration(args, GRPC_ARG_MAX_CONNECTION_AGE_MS, limits->age_ms);
+    add_duration(args, GRPC_ARG_MAX_CONNECTION_IDLE_MS, limits->idle_ms);
+    add_count(args, GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, (uint64_t)limits->age_grace_ms);
+    add_count(args, GRPC_ARG_MAX_CONCURRENT_STREAMS, limits->streams);
+    add_count(args, GRPC_ARG_MAX_METADATA_SIZE, limits->header_bytes);
+    add_quota(args, limits->quota);
+}
+
+void channel_args_server(struct channel_args *ret, const struct channel_limits *limits) {
     add_common(ret);
+    add_limits(ret, limits);
     channel_args_add(ret, GRPC_ARG_ALLOW_REUSEPORT, 0);
     channel_args_add(ret, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, PING_INTERVAL_MIN_MS);
 }

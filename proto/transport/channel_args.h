@@ -2,9 +2,11 @@
 #ifndef STAGEWIRE_TRANSPORT_CHANNEL_ARGS_H
 #define STAGEWIRE_TRANSPORT_CHANNEL_ARGS_H
 
+#include <stdint.h>
+
 #include <grpc/grpc.h>
 
-#define CHANNEL_ARGS_MAX 24
+#define CHANNEL_ARGS_MAX 32
 
 /* Flags of every message that is sent: tensors don't shrink, and metrics are small. */
 #define MESSAGE_FLAGS GRPC_WRITE_NO_COMPRESS
@@ -15,7 +17,17 @@ struct channel_args {
     grpc_arg args[CHANNEL_ARGS_MAX];
 };
 
-void channel_args_server(struct channel_args *ret);
+/* What a server allows its connections. */
+struct channel_limits {
+    int64_t handshake_ms;
+    int64_t age_ms, idle_ms; /* 0: no limit */
+    int64_t age_grace_ms;
+    uint32_t streams;
+    uint64_t header_bytes;
+    grpc_resource_quota *quota; /* outlives the args */
+};
+
+void channel_args_server(struct channel_args *ret, const struct channel_limits *limits);
 void channel_args_client(struct channel_args *ret);
 
 /* Adds one; `key` must be a literal. */

@@ -15,8 +15,9 @@
 struct config {
     sw_endpoint_options endpoint;
     const char *listen[LISTEN_MAX]; /* what endpoint.listen points to */
-    const char *port_file;          /* "": none */
-    const char *file;               /* "": none */
+    uint32_t max_connections, max_connections_address;
+    const char *port_file; /* "": none */
+    const char *file;      /* "": none */
     enum log_format log_format;
     enum log_level log_level;
     bool print_config, version, help;

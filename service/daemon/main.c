@@ -8,6 +8,7 @@
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "proto/transport/grpc_compat.h"
+#include "service/daemon/accept.h"
 #include "service/daemon/config.h"
 #include "service/daemon/notify.h"
 #include "service/daemon/port_file.h"
@@ -48,9 +49,11 @@ static int drain_and_close(sw_endpoint *endpoint, const struct config *config) {
 
 static int serve(const struct config *config) {
     struct notify notify;
+    const struct connections_limits limits = {config->max_connections, config->max_connections_address};
     sw_endpoint *endpoint;
     sw_error error;
     if (*config->port_file) port_file_remove(config->port_file);
+    if (accept_begin(limits, &error) != SW_OK) return fail(&error);
     if (sw_endpoint_open(&config->endpoint, &endpoint, &error) != SW_OK) return fail(&error);
     if (*config->port_file && port_file_write(config->port_file, endpoint, &error) != SW_OK) {
         sw_endpoint_close(endpoint, 0);

@@ -12,6 +12,7 @@
 #include "proto/transport/channel_args.h"
 #include "proto/transport/slices.h"
 #include "proto/transport/status_map.h"
+#include "service/rpc/gate.h"
 #include "service/rpc/server.h"
 
 /* An answer to a wait goes out this long before the deadline, or a tenth of what is left. */
@@ -47,6 +48,7 @@ static void drop_message(grpc_byte_buffer **message) {
 static void free_call(struct call *call) {
     struct servers *all = call->server->all;
     list_remove(&call->link);
+    gate_leave(call);
     drop_message(&call->request);
     status_metadata_free(&call->trailing, call->trailing_count);
     grpc_slice_unref(call->message);
@@ -301,6 +303,7 @@ void call_begin(struct call *call) {
     call->received.run = on_received;
     call->half_closed.run = on_half_closed;
     call->wake.run = on_wake;
+    sw_error error;
     servers_call_begun(call->server->all, &call->link);
     if (log_enabled(LOG_DEBUG)) log_call(call);
 
@@ -309,6 +312,8 @@ void call_begin(struct call *call) {
     start_batch(call, &close, 1, &call->closed);
     if (call->server->all->closing) {
         call_shut_down(call);
+    } else if (gate_enter(call, &error) != SW_OK) {
+        call_fail(call, &error);
     } else if (call->method->publishes && !call->server->publishes) {
         refuse_publishing(call);
     } else if (call->method->reads) {

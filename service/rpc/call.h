@@ -20,6 +20,7 @@
 #include "proto/wire/messages.h"
 
 struct call;
+struct caller;
 struct guard;
 struct server;
 
@@ -53,6 +54,7 @@ struct call {
     bool subscribed, headers_sent, sending, final_ready, final_sent, over, ended;
     int cancelled;
     unsigned pending;
+    struct caller *caller; /* that it counts for; NULL: refused */
     grpc_call *grpc;
     gpr_timespec deadline;
     grpc_metadata_array metadata;

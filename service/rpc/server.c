@@ -23,11 +23,26 @@ static const struct server *each_end(const struct servers *servers) {
 
 /* ---- starting ---- */
 
+static struct channel_limits limits_of(const sw_endpoint_options *options) {
+    struct channel_limits ret = {
+        .handshake_ms = options->handshake_timeout_ms,
+        .age_ms = options->max_connection_age_ms,
+        .age_grace_ms = options->connection_age_grace_ms,
+        .idle_ms = options->max_connection_idle_ms,
+        .streams = options->max_streams,
+        .header_bytes = options->header_bytes,
+        .quota = grpc_resource_quota_create("stagewire"),
+    };
+    grpc_resource_quota_resize(ret.quota, options->transport_bytes);
+    return ret;
+}
+
 void servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
                   const sw_endpoint_options *options) {
-    *servers = (struct servers){.loop = loop, .guard = guard};
+    *servers = (struct servers){.loop = loop, .guard = guard, .limits = limits_of(options)};
     list_init(&servers->calls);
     health_init(&servers->health);
+    callers_init(&servers->callers, options->max_calls);
     sem_init(&servers->closed, 0, 0);
     while (getrandom(&servers->incarnation, sizeof servers->incarnation, 0) < 0) {
     }
@@ -53,7 +68,7 @@ grpc_server *servers_of_class(struct servers *servers, enum listener_class class
     struct server *server = &servers->each[class];
     if (server->grpc) return server->grpc;
     struct channel_args args;
-    channel_args_server(&args);
+    channel_args_server(&args, &server->all->limits);
     server->grpc = grpc_server_create(&args.list, NULL);
     grpc_server_register_completion_queue(server->grpc, loop_queue(servers->loop), NULL);
     register_methods(server);
@@ -213,4 +228,6 @@ void servers_close(struct servers *servers) {
     }
     handover_acquire(&servers->closed);
     sem_destroy(&servers->closed);
+    grpc_resource_quota_unref(servers->limits.quota);
+    callers_destroy(&servers->callers);
 }

@@ -12,7 +12,9 @@
 #include <stagewire/endpoint.h>
 
 #include "proto/base/list.h"
+#include "proto/transport/channel_args.h"
 #include "proto/transport/loop.h"
+#include "service/rpc/callers.h"
 #include "service/rpc/health.h"
 #include "service/rpc/listener.h"
 #include "service/rpc/methods.h"
@@ -37,6 +39,8 @@ struct servers {
     char incarnation_text[24];
     struct server each[LISTENER_CLASSES];
     struct health health;
+    struct channel_limits limits;
+    struct callers callers;
 
     /* private */
     struct list calls;

@@ -41,12 +41,13 @@ pb, rpc, status_pb = generate(os.environ["STAGE_PROTO"])
 class Daemon:
     """stagewired as a user starts it: on loopback, with a port file that is written whole."""
 
-    def __init__(self, *args, listen="127.0.0.1:0", publish_on_loopback=True):
+    def __init__(self, *args, listen="127.0.0.1:0", publish_on_loopback=True, descriptors=None):
         self.folder = tempfile.mkdtemp(prefix="stagewire-daemon-")
         port_file = os.path.join(self.folder, "ports")
         self.log = open(os.path.join(self.folder, "log"), "w+")
+        limit = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
         self.process = subprocess.Popen(
-            [os.environ["STAGEWIRED"], "--listen", listen, "--port-file", port_file, "--run-id", "run-a",
+            [*limit, os.environ["STAGEWIRED"], "--listen", listen, "--port-file", port_file, "--run-id", "run-a",
              "--stage", "3", "--stages", "4", *(["--publish-on-loopback"] if publish_on_loopback else []), *args],
             stderr=self.log, stdout=self.log)
         while not os.path.exists(port_file):

@@ -43,7 +43,24 @@ typedef struct sw_endpoint_options {
     int64_t drain_grace_ms;     /* 20,000 */
     int64_t max_wait_ms;        /* 600,000 */
     int64_t pin_ms;             /* 30,000 */
-    uint32_t max_waiters, max_watches, max_channels; /* limits.h */
+    /* What is beyond one of these is answered RESOURCE_EXHAUSTED / LIMIT with its name (without "max_"). */
+    uint32_t max_waiters;   /* pulls and words of an exchange that wait (16,384) */
+    uint32_t max_watches;   /* 256 */
+    uint32_t max_channels;  /* of a generation (65,536) */
+    uint32_t max_consumers; /* expected of a channel (1,024) */
+    uint32_t max_leases;    /* open Attach streams (4,096) */
+    uint32_t max_publishes; /* tensor publishes in progress (1,024) */
+    uint32_t max_calls;     /* of one identity, or of one address where there is none (2,048) */
+
+    /* Below a call: what is beyond them is reset or closed by the transport. */
+    uint32_t max_streams;            /* of a connection (4,096) */
+    uint64_t header_bytes;           /* of a call (8 KiB) */
+    uint64_t transport_bytes;        /* that gRPC holds for all connections (1 GiB) */
+    int64_t handshake_timeout_ms;    /* 10,000 */
+    int64_t max_connection_age_ms;   /* 3,600,000; clients reconnect and go on */
+    int64_t connection_age_grace_ms; /* that calls have then (30,000) */
+    int64_t max_connection_idle_ms;  /* without a call (300,000) */
+
     /* Certificates, PEM files: with them every TCP listener speaks TLS alone and asks clients for theirs;
      * Unix sockets stay plaintext, and health_listen. They are looked at once a second, and what they hold is
      * taken for new connections once all of it fits together. NULL or "": none. tls_cert alone is one bundle

@@ -78,6 +78,17 @@ Test(config, defaults_are_those_of_an_embedded_endpoint) {
     cr_assert_eq(own.max_waiters, config.endpoint.max_waiters);
     cr_assert_eq(own.max_watches, config.endpoint.max_watches);
     cr_assert_eq(own.max_channels, config.endpoint.max_channels);
+    cr_assert_eq(own.max_consumers, config.endpoint.max_consumers);
+    cr_assert_eq(own.max_leases, config.endpoint.max_leases);
+    cr_assert_eq(own.max_publishes, config.endpoint.max_publishes);
+    cr_assert_eq(own.max_calls, config.endpoint.max_calls);
+    cr_assert_eq(own.max_streams, config.endpoint.max_streams);
+    cr_assert_eq(own.header_bytes, config.endpoint.header_bytes);
+    cr_assert_eq(own.transport_bytes, config.endpoint.transport_bytes);
+    cr_assert_eq(own.handshake_timeout_ms, config.endpoint.handshake_timeout_ms);
+    cr_assert_eq(own.max_connection_age_ms, config.endpoint.max_connection_age_ms);
+    cr_assert_eq(own.connection_age_grace_ms, config.endpoint.connection_age_grace_ms);
+    cr_assert_eq(own.max_connection_idle_ms, config.endpoint.max_connection_idle_ms);
 }
 
 Test(config, a_flag_wins_over_the_environment_and_that_over_the_file) {

@@ -69,6 +69,7 @@ class Abused(unittest.TestCase):
         self.beside, self.publisher = rpc.StageServiceStub(channel), rpc.PublisherServiceStub(channel)
         self.publisher.PublishLossMetrics(pb.PublishLossMetricsRequest(
             address=stage.address("train", 1), metrics=stage.metrics(v=1)), timeout=10)
+        self.daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10)  # so that its connection counts as before
 
     # ---- what the daemon shows ----
 

@@ -240,7 +240,15 @@ class Abuse(Abused):
         with self.assertRaises(grpc.RpcError) as caught:
             ask(pb.GetStageInfoRequest(), timeout=10, metadata=(("x-long", "x" * 20000),))
         self.assertEqual(caught.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
-        ask(pb.GetStageInfoRequest(), timeout=10, wait_for_ready=True)
+        self.wait_until(self.answers)
+
+    def answers(self):
+        """The connection goes, and a call that was begun on it."""
+        try:
+            return self.daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10, wait_for_ready=True)
+        except grpc.RpcError as error:
+            self.assertEqual(error.code(), grpc.StatusCode.UNAVAILABLE)
+            return None
 
     def test_an_unknown_method(self):
         ask = self.daemon.channel.unary_unary("/stagewire.v1.StageService/Nothing", None, None)

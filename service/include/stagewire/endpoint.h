@@ -43,6 +43,7 @@ typedef struct sw_endpoint_options {
     int64_t drain_grace_ms;     /* 20,000 */
     int64_t max_wait_ms;        /* 600,000 */
     int64_t pin_ms;             /* 30,000 */
+
     /* What is beyond one of these is answered RESOURCE_EXHAUSTED / LIMIT with its name (without "max_"). */
     uint32_t max_waiters;   /* pulls and words of an exchange that wait (16,384) */
     uint32_t max_watches;   /* 256 */

@@ -31,12 +31,21 @@ static void add_budget(struct text_table *table, const char *name, uint64_t used
     text_table_add(table, "%" PRIu64 " of %" PRIu64 " bytes", used, limit);
 }
 
-static void add_features(struct text_table *table, const sw_info *info) {
+static void add_words(struct text_table *table, const char *name, const char *const *words, uint32_t count) {
     struct text_table_cell cell;
-    text_table_add(table, "features");
+    text_table_add(table, "%s", name);
     FILE *out = text_table_cell_open(&cell);
-    for (uint32_t i = 0; i < info->feature_count; i++) fprintf(out, "%s%s", i ? " " : "", info->features[i]);
+    if (count == 0) fputc('-', out);
+    for (uint32_t i = 0; i < count; i++) fprintf(out, "%s%s", i ? " " : "", words[i]);
     text_table_cell_close(table, &cell);
+}
+
+static void add_caller(struct text_table *table, const sw_info *info) {
+    if (!info->caller) return;
+    text_table_add(table, "you are");
+    text_table_add(table, "%s", info->caller);
+    add_words(table, "you may", info->rights, info->right_count);
+    add_words(table, "pull as", info->consumer_ids, info->consumer_id_count);
 }
 
 static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
@@ -47,7 +56,7 @@ static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     add_pair(&table, "generation", info->generation);
     text_table_add(&table, "version");
     text_table_add(&table, "%s", info->version);
-    add_features(&table, info);
+    add_words(&table, "features", info->features, info->feature_count);
     text_table_add(&table, "incarnation");
     text_table_add(&table, "%016" PRIx64, info->incarnation);
     add_budget(&table, "tensors held", info->held_bytes, info->store_bytes);
@@ -59,6 +68,11 @@ static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     add_pair(&table, "streams", info->streams);
     add_pair(&table, "watches", info->watches);
     add_pair(&table, "open publishes", info->open_publishes);
+    add_caller(&table, info);
+    for (uint32_t i = 0; i < info->warning_count; i++) {
+        text_table_add(&table, "warning");
+        text_table_add(&table, "%s", info->warnings[i]);
+    }
     text_table_print(&table, out);
     text_table_destroy(&table);
 }
@@ -187,6 +201,20 @@ static void put_load_json(FILE *out, const sw_info *info) {
             info->pinned_bytes);
 }
 
+static void put_caller_json(FILE *out, const sw_info *info) {
+    if (info->caller) {
+        fputs(", \"caller\": {\"identity\": ", out);
+        json_write_string(out, info->caller);
+        fputs(", \"rights\": ", out);
+        put_strings_json(out, info->rights, info->right_count);
+        fputs(", \"consumer_ids\": ", out);
+        put_strings_json(out, info->consumer_ids, info->consumer_id_count);
+        fputc('}', out);
+    }
+    fputs(", \"warnings\": ", out);
+    put_strings_json(out, info->warnings, info->warning_count);
+}
+
 void show_info_json(FILE *out, const sw_info *info) {
     fputs("{\"run_id\": ", out);
     json_write_string(out, info->run_id);
@@ -196,6 +224,7 @@ void show_info_json(FILE *out, const sw_info *info) {
     put_strings_json(out, info->features, info->feature_count);
     fprintf(out, ", \"incarnation\": \"%016" PRIx64 "\", ", info->incarnation);
     put_load_json(out, info);
+    put_caller_json(out, info);
     fputs(", \"leases\": [", out);
     for (uint32_t i = 0; i < info->lease_count; i++) {
         if (i) fputs(", ", out);

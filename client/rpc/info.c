@@ -149,6 +149,13 @@ static bool convert(struct info_call *call) {
         .watches = from->load.watches,
         .streams = from->load.streams,
         .open_publishes = from->load.open_publishes,
+        .caller = from->caller.identity,
+        .rights = from->caller.rights,
+        .right_count = from->caller.right_count,
+        .consumer_ids = from->caller.consumers,
+        .consumer_id_count = from->caller.consumer_count,
+        .warnings = from->warnings,
+        .warning_count = from->warning_count,
     };
     return convert_leases(&call->result->arena, from, &call->result->info) &&
            convert_channels(call, &call->result->info);

@@ -82,9 +82,19 @@ static void load_to_pb(Stagewire__V1__Load *to, const struct load_info *from) {
     to->metrics_bytes = from->metrics_bytes;
 }
 
+static void caller_to_pb(Stagewire__V1__Caller *to, const struct caller_info *from) {
+    stagewire__v1__caller__init(to);
+    to->identity = pb_text(from->identity);
+    to->n_rights = from->right_count;
+    to->rights = (char **)from->rights;
+    to->n_consumer_ids = from->consumer_count;
+    to->consumer_ids = (char **)from->consumers;
+}
+
 sw_status stage_info_encode(const struct stage_info *info, sw_buffer **ret, sw_error *error) {
     Stagewire__V1__GetStageInfoResponse message = STAGEWIRE__V1__GET_STAGE_INFO_RESPONSE__INIT;
     Stagewire__V1__Load load;
+    Stagewire__V1__Caller caller;
     struct arena arena;
     message.run_id = pb_text(info->run_id);
     message.generation = info->generation;
@@ -96,6 +106,9 @@ sw_status stage_info_encode(const struct stage_info *info, sw_buffer **ret, sw_e
     message.held_bytes = info->held_bytes;
     message.store_bytes = info->store_bytes;
     load_to_pb(message.load = &load, &info->load);
+    if (info->caller.identity) caller_to_pb(message.caller = &caller, &info->caller);
+    message.n_warnings = info->warning_count;
+    message.warnings = (char **)info->warnings;
     arena_init(&arena, &allocator_system, SIZE_MAX);
     bool made = leases_to_pb(&arena, info, &message) && channels_to_pb(&arena, info, &message);
     sw_status status = made ? pb_pack(&message.base, ret, error) : decode_out_of_memory(&arena, error);
@@ -170,6 +183,17 @@ static struct load_info read_load(const Stagewire__V1__Load *from) {
     };
 }
 
+static struct caller_info read_caller(const Stagewire__V1__Caller *from) {
+    if (!from) return (struct caller_info){0};
+    return (struct caller_info){
+        .identity = from->identity,
+        .rights = (const char *const *)from->rights,
+        .right_count = (uint32_t)from->n_rights,
+        .consumers = (const char *const *)from->consumer_ids,
+        .consumer_count = (uint32_t)from->n_consumer_ids,
+    };
+}
+
 sw_status stage_info_decode(const void *data, size_t size, struct arena *arena, struct stage_info *ret,
                             sw_error *error) {
     ProtobufCMessage *unpacked;
@@ -188,6 +212,9 @@ sw_status stage_info_decode(const void *data, size_t size, struct arena *arena, 
         .held_bytes = message->held_bytes,
         .store_bytes = message->store_bytes,
         .load = read_load(message->load),
+        .caller = read_caller(message->caller),
+        .warnings = (const char *const *)message->warnings,
+        .warning_count = (uint32_t)message->n_warnings,
     };
     if (!read_leases(arena, message, &info)) return decode_out_of_memory(arena, error);
     status = read_channels(arena, message, &info, error);

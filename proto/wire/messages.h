@@ -307,6 +307,15 @@ struct load_info {
     uint64_t metrics_bytes;
 };
 
+/* Who asks, and what he may do. */
+struct caller_info {
+    const char *identity; /* NULL: the endpoint doesn't say */
+    const char *const *rights;
+    uint32_t right_count;
+    const char *const *consumers;
+    uint32_t consumer_count;
+};
+
 struct stage_info {
     const char *run_id;
     uint64_t generation;
@@ -322,6 +331,9 @@ struct stage_info {
     uint64_t held_bytes;
     uint64_t store_bytes;
     struct load_info load;
+    struct caller_info caller;
+    const char *const *warnings;
+    uint32_t warning_count;
 };
 sw_status stage_info_request_encode(const char *page_token, sw_buffer **ret, sw_error *error);
 sw_status stage_info_request_decode(const void *data, size_t size, struct arena *arena,

@@ -152,6 +152,12 @@ const struct option option_table[] = {
           "PEM: the certificate and those up to its CA; alone, key and CAs too; TCP is then TLS"),
     VALUE("tls-key", "FILE", "", text, endpoint.tls_key, "PEM: its private key, without a password"),
     VALUE("tls-ca", "FILE", "", text, endpoint.tls_ca, "PEM: the CAs that clients are checked against"),
+    VALUE("access", "FILE", "", text, endpoint.access,
+          "who may do what, a line each: IDENTITY RIGHT... [as CONSUMER...]; IDENTITY is "
+          "spiffe://DOMAIN/PATH, a "
+          "prefix of it that ends at a slash, a DNS name, @unix, @loopback or @plaintext; RIGHT is watch, "
+          "pull, "
+          "contribute or publish"),
     VALUE("tls-crl", "PATH", "", text, endpoint.tls_crl,
           "PEM: revocation lists, a file or a folder of files"),
     SWITCH("insecure-plaintext", endpoint.insecure_plaintext,

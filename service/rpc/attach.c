@@ -58,7 +58,7 @@ static void begin(struct call *call, const void *data, size_t size) {
     state->lease = (struct store_lease){.granted = on_granted, .ended = on_ended};
     call_subscribe(call);
     sw_status status = store_attach(guard_lock(call->guard), &state->lease, &state->request,
-                                    call->server->publishes, &pending, &error);
+                                    (call->rights.grant.rights & RIGHT_PUBLISH) != 0, &pending, &error);
     guard_unlock_changed(call->guard);
     if (status != SW_OK) {
         call_unsubscribe(call);

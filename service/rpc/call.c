@@ -273,15 +273,6 @@ static void log_call(const struct call *call) {
     log_debug("call", LOG_TEXT("method", call->method->path), LOG_TEXT("traceparent", parent));
 }
 
-static void refuse_publishing(struct call *call) {
-    sw_error error;
-    error_set_code(
-        &error, SW_PERMISSION_DENIED, SW_REASON_NONE,
-        "publishing is served on Unix sockets only; connect to the endpoint's unix:PATH, or start it with "
-        "--publish-on-loopback and connect to 127.0.0.1");
-    call_fail(call, &error);
-}
-
 static void begin_with_request(struct call *call) {
     struct message_flat flat;
     sw_error error;
@@ -314,8 +305,6 @@ void call_begin(struct call *call) {
         call_shut_down(call);
     } else if (gate_enter(call, &error) != SW_OK) {
         call_fail(call, &error);
-    } else if (call->method->publishes && !call->server->publishes) {
-        refuse_publishing(call);
     } else if (call->method->reads) {
         if (!call->method->reads_when_asked) call_read(call);
         call->method->begin(call, NULL, 0);

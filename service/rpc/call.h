@@ -18,16 +18,22 @@
 #include "proto/transport/loop.h"
 #include "proto/wire/arena.h"
 #include "proto/wire/messages.h"
+#include "service/rpc/access.h"
 
 struct call;
 struct caller;
 struct guard;
 struct server;
 
+/* Who a call is from, and what he may do; lives in the call's arena. */
+struct caller_rights {
+    const char *identity; /* "spiffe://…", a DNS name, "@unix", "@loopback", "@plaintext" */
+    struct access_grant grant;
+};
+
 struct method {
     const char *path;
     size_t state_size;     /* call->state: zeroed */
-    bool publishes;        /* served only where publishing is */
     bool reads;            /* the client streams: `received`, and `begin` without a request */
     bool reads_when_asked; /* ... a message each call_read, so that nobody is sent more than he reads */
     bool ends_with_drain;  /* never ends by itself: told SHUTTING_DOWN when the endpoint closes */
@@ -45,6 +51,7 @@ struct call {
     struct guard *guard;
     struct loop *loop;
     struct arena arena; /* what was decoded; ends with the call */
+    struct caller_rights rights;
     void *state;
 
     /* private */

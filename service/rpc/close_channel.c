@@ -17,5 +17,4 @@ static void begin(struct call *call, const void *data, size_t size) {
     call_reply_encoded(call, status, response, &error);
 }
 
-const struct method close_channel = {
-    .path = PUBLISHER_SERVICE "CloseChannel", .publishes = true, .begin = begin};
+const struct method close_channel = {.path = PUBLISHER_SERVICE "CloseChannel", .begin = begin};

@@ -78,7 +78,9 @@ static sw_status open_parts(sw_endpoint *endpoint, const sw_endpoint_options *op
     if (status != SW_OK) return status;
     status = guard_open(&endpoint->guard, &store, endpoint->loop, error);
     if (status != SW_OK) goto stop_loop;
-    servers_init(&endpoint->servers, endpoint->loop, &endpoint->guard, options);
+    status =
+        servers_init(&endpoint->servers, endpoint->loop, &endpoint->guard, options, endpoint->tls, error);
+    if (status != SW_OK) goto close_guard;
     status = bind_listeners(endpoint, error);
     if (status != SW_OK) goto close_servers;
     return SW_OK;
@@ -86,6 +88,10 @@ static sw_status open_parts(sw_endpoint *endpoint, const sw_endpoint_options *op
 close_servers:
     servers_close(&endpoint->servers);
     close_listeners(endpoint);
+    loop_stop(endpoint->loop);
+    guard_close(&endpoint->guard);
+    return status;
+close_guard:
     loop_stop(endpoint->loop);
     guard_close(&endpoint->guard);
     return status;

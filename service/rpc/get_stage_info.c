@@ -1,14 +1,40 @@
 /* GetStageInfo: what the endpoint holds and is busy with, a page at a time. */
 #include "service/rpc/call.h"
+#include "service/rpc/gate.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/methods.h"
 #include "service/rpc/server.h"
 
+/* The last one goes for those who may publish. */
 static const char *const features[] = {"metrics", "tensors", "exchange", "watch", "publish"};
+
+/* What is pointed to until the answer is encoded. */
+struct extras {
+    const char *rights[RIGHT_COUNT];
+    const char *warnings[1];
+};
+
+static void add_extras(const struct call *call, struct extras *extras, struct stage_info *info) {
+    const struct access_grant *grant = &call->rights.grant;
+    const char *problem = call->server->all->gate.access.problem;
+    uint32_t count = 0;
+    for (unsigned bit = 0; bit < RIGHT_COUNT; bit++) {
+        if (grant->rights & 1u << bit) extras->rights[count++] = right_names[bit];
+    }
+    info->caller = (struct caller_info){.identity = call->rights.identity,
+                                        .rights = extras->rights,
+                                        .right_count = count,
+                                        .consumers = grant->consumers,
+                                        .consumer_count = grant->consumer_count};
+    extras->warnings[0] = problem;
+    info->warnings = extras->warnings;
+    info->warning_count = *problem != 0;
+}
 
 static void begin(struct call *call, const void *data, size_t size) {
     const struct servers *all = call->server->all;
     struct stage_info info = {0};
+    struct extras extras;
     const char *page_token;
     sw_buffer *response = NULL;
     sw_error error;
@@ -20,7 +46,9 @@ static void begin(struct call *call, const void *data, size_t size) {
     if (status == SW_OK) {
         info.version = STAGEWIRE_VERSION;
         info.features = features;
-        info.feature_count = sizeof features / sizeof *features - !call->server->publishes;
+        info.feature_count =
+            sizeof features / sizeof *features - !(call->rights.grant.rights & RIGHT_PUBLISH);
+        add_extras(call, &extras, &info);
         info.incarnation = all->incarnation;
         info.load.open_calls = servers_open_calls(all);
         status = stage_info_encode(&info, &response, &error);

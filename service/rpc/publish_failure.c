@@ -18,5 +18,4 @@ static void begin(struct call *call, const void *data, size_t size) {
     call_reply_encoded(call, status, response, &error);
 }
 
-const struct method publish_failure = {
-    .path = PUBLISHER_SERVICE "PublishFailure", .publishes = true, .begin = begin};
+const struct method publish_failure = {.path = PUBLISHER_SERVICE "PublishFailure", .begin = begin};

@@ -29,5 +29,4 @@ static void begin(struct call *call, const void *data, size_t size) {
     call_reply_encoded(call, status, response, &error);
 }
 
-const struct method publish_loss_metrics = {
-    .path = PUBLISHER_SERVICE "PublishLossMetrics", .publishes = true, .begin = begin};
+const struct method publish_loss_metrics = {.path = PUBLISHER_SERVICE "PublishLossMetrics", .begin = begin};

@@ -184,7 +184,6 @@ static void end(struct call *call) {
 const struct method publish_tensors = {
     .path = PUBLISHER_SERVICE "PublishTensors",
     .state_size = sizeof(struct state),
-    .publishes = true,
     .reads = true,
     .begin = begin,
     .received = received,

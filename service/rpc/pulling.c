@@ -1,5 +1,6 @@
 #include "service/rpc/pulling.h"
 
+#include "service/rpc/gate.h"
 #include "service/rpc/guard.h"
 
 static void on_answered(struct store_pull *pull) {
@@ -18,6 +19,11 @@ static void pass_on(struct pulling *pulling) {
 
 void pulling_start(struct call *call, struct pulling *pulling, sw_item_kind kind,
                    void (*answer)(struct call *call, const struct store_item *item)) {
+    sw_error error;
+    if (gate_check_consumer(call, pulling->request.consumer.id, &error) != SW_OK) {
+        call_fail(call, &error);
+        return;
+    }
     pulling->call = call;
     pulling->answer = answer;
     pulling->pull = (struct store_pull){.request = &pulling->request,

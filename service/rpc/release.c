@@ -1,6 +1,7 @@
 /* Release: consumers are done with steps. */
 #include "proto/base/error.h"
 #include "service/rpc/call.h"
+#include "service/rpc/gate.h"
 #include "service/rpc/guard.h"
 #include "service/rpc/methods.h"
 
@@ -9,6 +10,8 @@ static void begin(struct call *call, const void *data, size_t size) {
     sw_buffer *response = NULL;
     sw_error error;
     sw_status status = release_request_decode(data, size, &call->arena, &request, &error);
+    for (uint32_t i = 0; status == SW_OK && i < request.consumer_count; i++)
+        status = gate_check_consumer(call, request.consumers[i].id, &error);
     if (status == SW_OK) {
         status = store_release(guard_lock(call->guard), &request, &error);
         guard_unlock_changed(call->guard);

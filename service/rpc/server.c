@@ -37,22 +37,23 @@ static struct channel_limits limits_of(const sw_endpoint_options *options) {
     return ret;
 }
 
-void servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
-                  const sw_endpoint_options *options) {
-    *servers = (struct servers){.loop = loop, .guard = guard, .limits = limits_of(options)};
+sw_status servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
+                       const sw_endpoint_options *options, struct tls_source *tls, sw_error *error) {
+    *servers = (struct servers){.loop = loop, .guard = guard};
+    sw_status status = gate_open(&servers->gate, options, tls, error);
+    if (status != SW_OK) return status;
+    servers->limits = limits_of(options);
     list_init(&servers->calls);
     health_init(&servers->health);
-    callers_init(&servers->callers, options->max_calls);
     sem_init(&servers->closed, 0, 0);
     while (getrandom(&servers->incarnation, sizeof servers->incarnation, 0) < 0) {
     }
     snprintf(servers->incarnation_text, sizeof servers->incarnation_text, "%" PRIu64, servers->incarnation);
     for (struct server *server = servers->each; server < each_end(servers); server++) server->all = servers;
-    servers->each[LISTENER_UNIX].publishes = true;
-    servers->each[LISTENER_LOOPBACK].publishes = options->publish_on_loopback;
     servers->each[LISTENER_UNIX].reflects = servers->each[LISTENER_LOOPBACK].reflects = true;
     servers->each[LISTENER_OTHER].reflects = options->reflection;
     servers->each[LISTENER_HEALTH].for_probes = true;
+    return SW_OK;
 }
 
 static void register_methods(struct server *server) {
@@ -142,6 +143,7 @@ static void on_started(struct op *op, bool ok) {
         if (server->registered[i]) arm(server, i);
     }
     arm_unknown(server);
+    if (!server->all->closing) gate_start(&server->all->gate, server->all->loop);
 }
 
 void servers_start(struct servers *servers) {
@@ -177,6 +179,7 @@ static void check_closed(struct servers *servers) {
         return;
     }
     loop_timer_clear(servers->loop, &servers->grace);
+    gate_stop(&servers->gate);
     handover_release(&servers->closed);
     sem_post(&servers->closed);
 }
@@ -229,5 +232,5 @@ void servers_close(struct servers *servers) {
     handover_acquire(&servers->closed);
     sem_destroy(&servers->closed);
     grpc_resource_quota_unref(servers->limits.quota);
-    callers_destroy(&servers->callers);
+    gate_close(&servers->gate);
 }

@@ -14,7 +14,7 @@
 #include "proto/base/list.h"
 #include "proto/transport/channel_args.h"
 #include "proto/transport/loop.h"
-#include "service/rpc/callers.h"
+#include "service/rpc/gate.h"
 #include "service/rpc/health.h"
 #include "service/rpc/listener.h"
 #include "service/rpc/methods.h"
@@ -25,7 +25,6 @@ struct servers;
 struct server {
     struct servers *all;
     grpc_server *grpc; /* NULL: nothing listens in this class */
-    bool publishes;    /* PublisherService is served here, and Attach may begin generations */
     bool reflects;     /* reflection is served here */
     bool for_probes;   /* only what is for probes is */
     void *registered[METHOD_COUNT];
@@ -40,7 +39,7 @@ struct servers {
     struct server each[LISTENER_CLASSES];
     struct health health;
     struct channel_limits limits;
-    struct callers callers;
+    struct gate gate;
 
     /* private */
     struct list calls;
@@ -51,9 +50,10 @@ struct servers {
     sem_t closed;
 };
 
-/* Any thread, before anything else. */
-void servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
-                  const sw_endpoint_options *options);
+/* Any thread, before anything else. `tls` NULL: plaintext. INVALID_ARGUMENT where the access table is wrong;
+ * then there is nothing to close. */
+sw_status servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
+                       const sw_endpoint_options *options, struct tls_source *tls, sw_error *error);
 /* Any thread: the gRPC server that listeners of this class bind to. */
 grpc_server *servers_of_class(struct servers *servers, enum listener_class class);
 /* Any thread, once all listeners are bound: serves from now on. */

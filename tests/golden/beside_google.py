@@ -113,7 +113,8 @@ class Built:
         return pb.GetStageInfoResponse(
             run_id="run-a", generation=3, leases=[pb.Lease(stage=3, stage_count=4), pb.Lease(stage=2, group=1, stage_count=4, lost=True)],
             version="0.1.0", features=["pins", "x"], channels=channels, next_page_token="next", incarnation=2**64 - 1, held_bytes=11,
-            store_bytes=12, load=load)
+            store_bytes=12, load=load, warnings=["careful"],
+            caller=pb.Caller(identity="spiffe://a/b", rights=["watch", "pull"], consumer_ids=["stage-*"]))
 
     def dtypes(self):
         names = ("BOOL U8 I8 U16 I16 U32 I32 U64 I64 F16 BF16 F32 F64 C64 C128 F8_E4M3FN F8_E5M2 F8_E4M3FNUZ F8_E5M2FNUZ F8_E8M0FNU "

@@ -192,6 +192,12 @@ typedef struct sw_info {
     uint64_t held_bytes, store_bytes;
     uint64_t metrics_held_bytes, metrics_bytes, pinned_bytes;
     uint64_t open_calls, waiting, watches, streams, open_publishes;
+    const char *caller;              /* who the endpoint takes this client for; NULL: it doesn't say */
+    const char *const *rights;       /* what this client may do there: "watch", "pull", … */
+    const char *const *consumer_ids; /* as whom it may pull; a trailing * matches the rest */
+    uint32_t right_count, consumer_id_count;
+    const char *const *warnings; /* what is wrong with the endpoint's own files, and goes on as before */
+    uint32_t warning_count;
 } sw_info;
 
 /* All pages, in one. Free with sw_info_destroy (takes NULL). */

@@ -70,6 +70,11 @@ typedef struct sw_endpoint_options {
     const char *tls_cert; /* the certificate, and those between it and its CA */
     const char *tls_ca;   /* the CAs that clients are checked against */
     const char *tls_crl;  /* revocation lists: a file, or a folder of files; optional */
+
+    /* Who may do what: a file that is looked at once a second. Without it whoever has a certificate of one of
+     * the CAs may watch, pull and contribute, and publish nothing; see --help of stagewired. NULL or "":
+     * none. */
+    const char *access;
 } sw_endpoint_options;
 
 /* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a

@@ -61,14 +61,30 @@ struct channel_closed full_closed(void) {
 struct stage_info full_info(void) {
     static const struct lease_info leases[] = {{3, 0, 4, false}, {2, 1, 4, true}};
     static const struct consumer_request consumers[] = {{"a", 5}};
-    static const char *const features[] = {"pins", "x"};
+    static const char *const features[] = {"pins", "x"}, *const rights[] = {"watch", "pull"},
+                             *const patterns[] = {"stage-*"}, *const warnings[] = {"careful"};
     static struct channel_info channels[2];
     channels[0] = (struct channel_info){true, full_address(), full_address(), SW_TENSORS, 4, 5, consumers,
                                         1,    true,           full_closed()};
     channels[1] =
         (struct channel_info){.latest = full_address(), .oldest = full_address(), .kind = SW_METRICS};
-    return (struct stage_info){"run-a",  3, leases, 2,          "0.1.0", features, 2,
-                               channels, 2, "next", UINT64_MAX, 11,      12,       {1, 2, 3, 4, 5, 6, 7, 8}};
+    return (struct stage_info){.run_id = "run-a",
+                               .generation = 3,
+                               .leases = leases,
+                               .lease_count = 2,
+                               .version = "0.1.0",
+                               .features = features,
+                               .feature_count = 2,
+                               .channels = channels,
+                               .channel_count = 2,
+                               .next_page_token = "next",
+                               .incarnation = UINT64_MAX,
+                               .held_bytes = 11,
+                               .store_bytes = 12,
+                               .load = {1, 2, 3, 4, 5, 6, 7, 8},
+                               .caller = {"spiffe://a/b", rights, 2, patterns, 1},
+                               .warnings = warnings,
+                               .warning_count = 1};
 }
 
 struct exchange_request full_exchange(void) {

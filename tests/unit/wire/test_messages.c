@@ -422,6 +422,13 @@ Test(messages, an_endpoints_information_comes_back_the_same) {
     cr_assert_str_eq(back.next_page_token, "next");
     cr_assert_eq(back.incarnation, UINT64_MAX);
     cr_assert_eq(memcmp(&back.load, &info.load, sizeof back.load), 0);
+    cr_assert_str_eq(back.caller.identity, "spiffe://a/b");
+    cr_assert_eq(back.caller.right_count, 2);
+    cr_assert_str_eq(back.caller.rights[1], "pull");
+    cr_assert_eq(back.caller.consumer_count, 1);
+    cr_assert_str_eq(back.caller.consumers[0], "stage-*");
+    cr_assert_eq(back.warning_count, 1);
+    cr_assert_str_eq(back.warnings[0], "careful");
     const struct channel_info *channel = &back.channels[0];
     cr_assert(channel->has_items);
     expect_address(&channel->oldest);

@@ -50,7 +50,7 @@ static void free_call(struct call *call) {
     list_remove(&call->link);
     gate_leave(call);
     drop_message(&call->request);
-    status_metadata_free(&call->trailing, call->trailing_count);
+    status_metadata_free(call->trailing, call->trailing_count);
     grpc_slice_unref(call->message);
     grpc_call_unref(call->grpc);
     call_discard(call);
@@ -73,12 +73,24 @@ static void start_batch(struct call *call, const grpc_op *ops, size_t count, str
 
 /* ---- sending ---- */
 
+/* Short enough to be kept within the slice: nothing of ours is pointed to when the endpoint has gone. */
+static void name_incarnation(const struct call *call, grpc_metadata *entry) {
+    entry->key = grpc_slice_from_static_string("stagewire-incarnation");
+    entry->value = grpc_slice_from_copied_string(call->server->all->incarnation_text);
+}
+
+/* Headers by themselves tell that a watch stands, so what is refused at once sends none: its incarnation goes
+ * with the status. */
 static void add_headers(struct call *call, grpc_op *op) {
+    bool refused = call->final_ready && !call->outgoing;
     call->headers_sent = true;
-    call->incarnation.key = grpc_slice_from_static_string("stagewire-incarnation");
-    /* Short enough to be kept within the slice: nothing of ours is pointed to when the endpoint has gone. */
-    call->incarnation.value = grpc_slice_from_copied_string(call->server->all->incarnation_text);
     op->op = GRPC_OP_SEND_INITIAL_METADATA;
+    if (refused) {
+        name_incarnation(call, &call->trailing[call->trailing_count]);
+        call->trailing_more = 1;
+        return;
+    }
+    name_incarnation(call, &call->incarnation);
     op->data.send_initial_metadata.count = 1;
     op->data.send_initial_metadata.metadata = &call->incarnation;
 }
@@ -88,8 +100,8 @@ static void add_status(struct call *call, grpc_op *op) {
     op->op = GRPC_OP_SEND_STATUS_FROM_SERVER;
     op->data.send_status_from_server.status = call->code;
     op->data.send_status_from_server.status_details = &call->message;
-    op->data.send_status_from_server.trailing_metadata = &call->trailing;
-    op->data.send_status_from_server.trailing_metadata_count = call->trailing_count;
+    op->data.send_status_from_server.trailing_metadata = call->trailing;
+    op->data.send_status_from_server.trailing_metadata_count = call->trailing_count + call->trailing_more;
 }
 
 /* Whatever is due, in one batch. */
@@ -148,7 +160,7 @@ void call_fail(struct call *call, const sw_error *error) {
     call->final_ready = true;
     call->code = (grpc_status_code)error->code;
     call->message = grpc_slice_from_copied_string(error->message);
-    call->trailing_count = status_metadata_make(error, &call->trailing);
+    call->trailing_count = status_metadata_make(error, call->trailing);
     if (!call->sending) send_due(call);
 }
 

@@ -67,8 +67,8 @@ struct call {
     grpc_metadata_array metadata;
     grpc_call_details details;
     grpc_byte_buffer *request, *outgoing, *incoming;
-    grpc_metadata incarnation, trailing;
-    size_t trailing_count;
+    grpc_metadata incarnation, trailing[2];
+    size_t trailing_count, trailing_more; /* of the status; and the incarnation, where no headers were sent */
     grpc_status_code code;
     grpc_slice message;
 };

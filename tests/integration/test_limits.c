@@ -71,6 +71,26 @@ Test(limits, tensor_publishes_in_progress) {
     raw_finish(open, NULL);
 }
 
+static struct raw_call *start_watch(void) {
+    sw_buffer *request;
+    const struct watch_request wish = {.run_id = "", .start = WATCH_NEW};
+    cr_assert_eq(watch_request_encode(&wish, &request, &s.error), SW_OK);
+    return raw_start(s.raw, RAW_STAGE("WatchLossMetrics"), request, true, 20000);
+}
+
+/* Its headers would say so. */
+Test(limits, a_watch_too_many_never_stands) {
+    scene_open(&s, "--max-watches", "1", NULL);
+    struct raw_call *one = start_watch(), *more;
+    cr_assert(raw_headers(one));
+    more = start_watch();
+    cr_assert(!raw_headers(more));
+    raw_finish(more, &s.error);
+    expect_limit("watches");
+    raw_cancel(one);
+    raw_finish(one, NULL);
+}
+
 static uint16_t port(void) {
     return (uint16_t)atoi(strrchr(daemon_target(s.daemon, 0), ':') + 1);
 }

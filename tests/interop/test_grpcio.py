@@ -275,6 +275,9 @@ class Interop(unittest.TestCase):
         for _ in range(2):
             _, call = self.stage.GetStageInfo.with_call(pb.GetStageInfoRequest(), timeout=10)
             seen.add(dict(call.initial_metadata())["stagewire-incarnation"])
+        with self.assertRaises(grpc.RpcError) as caught:  # headers by themselves would say that a watch stands
+            self.get(address(), wait=pb.Wait(no_wait=True))
+        seen.add(dict(caught.exception.trailing_metadata())["stagewire-incarnation"])
         self.assertEqual(len(seen), 1)
 
     def test_512_waiting_pulls_are_woken_by_one_publish(self):

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/unit/store/fixture.h"
+#include "tests/unit/wire/failing.h"
 
 static void begin(void) {
     fixture_open();
@@ -118,6 +119,21 @@ static bool waits(void) {
     if (puller->done) refused = puller->pull.error;
     return !puller->done;
 }
+static bool waits_for_tensors(void) {
+    struct puller *puller = pull(SW_TENSORS, at("later", 9));
+    if (puller->done) refused = puller->pull.error;
+    return !puller->done;
+}
+static bool waits_for_the_latest(void) {
+    struct puller *puller = pull_latest(SW_METRICS, "later");
+    if (puller->done) refused = puller->pull.error;
+    return !puller->done;
+}
+static bool waits_for_a_generation_to_come(void) {
+    struct puller *puller = pull(SW_METRICS, of_generation(9, at("later", 9)));
+    if (puller->done) refused = puller->pull.error;
+    return !puller->done;
+}
 static bool speaks_of_nothing(void) {
     struct speaker *speaker = speak(0, 3, at("obj", 1), NULL);
     if (speaker->done) refused = speaker->word.error;
@@ -137,6 +153,9 @@ static bool completes(void) {
 Test(memory, every_call_fails_cleanly_and_works_afterwards) {
     static call *const scene[] = {
         waits,
+        waits_for_tensors,
+        waits_for_the_latest,
+        waits_for_a_generation_to_come,
         publishes,
         publishes_another,
         watches,
@@ -156,6 +175,45 @@ Test(memory, every_call_fails_cleanly_and_works_afterwards) {
         waits,
     };
     for (size_t i = 0; i < sizeof scene / sizeof *scene; i++) sweep(scene[i]);
+}
+
+static uint64_t no_random(void *context) {
+    (void)context;
+    return 1;
+}
+
+Test(memory, a_store_is_made_whole_or_not_at_all) {
+    struct store *made = NULL;
+    for (size_t n = 0; !made; n++) {
+        struct failing failing;
+        failing_init(&failing, n);
+        struct store_world world = {&clock_system, &failing.allocator, no_random, NULL};
+        made = store_create(&options, &world);
+        cr_assert(made || failing.out == 0);
+        cr_assert(!made || n > 0);
+        store_destroy(made);
+        cr_assert_eq(failing.out, 0);
+    }
+}
+
+Test(memory, a_page_of_info_needs_memory_of_its_arena_alone) {
+    publishes();
+    attaches();
+    sw_status status = SW_RESOURCE_EXHAUSTED;
+    for (size_t n = 0; status != SW_OK; n++) {
+        struct failing failing;
+        struct arena arena;
+        struct stage_info page;
+        failing_init(&failing, n);
+        arena_init(&arena, &failing.allocator, SIZE_MAX);
+        fail_allocation(1);
+        status = store_info(store, "", &arena, &page, &refused);
+        cr_assert_not(allocation_failed());
+        fail_allocation(0);
+        if (status != SW_OK) cr_assert(status == SW_RESOURCE_EXHAUSTED && refused.reason == SW_REASON_LIMIT);
+        arena_destroy(&arena);
+        cr_assert_eq(failing.out, 0);
+    }
 }
 
 Test(memory, a_refused_publish_has_evicted_nothing) {

@@ -1,6 +1,8 @@
 /* Allocation failure, swept: the n-th allocation fails, for every n. */
 #include <string.h>
 
+#include "proto/wire/health.h"
+#include "proto/wire/reflection.h"
 #include "proto/wire/value_codec.h"
 #include "tests/support/test.h"
 #include "tests/unit/wire/failing.h"
@@ -12,7 +14,11 @@ union decoded {
     struct metrics_response metrics;
     struct publish_metrics_request publish;
     struct manifest manifest;
+    struct publish_failure_request failure;
+    struct close_channel_request closing;
     struct release_request release;
+    const char *text;
+    struct reflection_request question;
     struct exchange_request exchange;
     struct exchange_response answer;
     sw_attachment attachment;
@@ -87,6 +93,12 @@ Test(memory, decoding_values_without_it_says_so) {
                                   sw_error *error) {                                                         \
         return name(data, size, arena, (type *)ret, error);                                                  \
     }
+DECODER(get_metrics_request_decode, struct pull_request)
+DECODER(publish_failure_request_decode, struct publish_failure_request)
+DECODER(close_channel_request_decode, struct close_channel_request)
+DECODER(stage_info_request_decode, const char *)
+DECODER(health_request_decode, const char *)
+DECODER(reflection_request_decode, struct reflection_request)
 DECODER(stream_tensors_request_decode, struct pull_request)
 DECODER(metrics_response_decode, struct metrics_response)
 DECODER(publish_metrics_request_decode, struct publish_metrics_request)
@@ -126,10 +138,28 @@ Test(memory, decoding_requests_without_it_says_so) {
     SWEEP(manifest, manifest);
     struct pull_request pull = full_pull();
     SWEEP(stream_tensors_request, pull);
+    SWEEP(get_metrics_request, pull);
+    struct publish_failure_request failure = full_failure();
+    SWEEP(publish_failure_request, failure);
+    struct close_channel_request closing = full_close();
+    SWEEP(close_channel_request, closing);
     struct release_request release = full_release();
     SWEEP(release_request, release);
     struct watch_request watch = full_watch();
     SWEEP(watch_request, watch);
+}
+
+Test(memory, decoding_questions_without_it_says_so) {
+    sw_buffer *bytes;
+    cr_assert_eq(stage_info_request_encode("token", &bytes, NULL), SW_OK);
+    sweep(sweep_stage_info_request_decode, bytes);
+    cr_assert_eq(health_request_encode("liveness", &bytes, NULL), SW_OK);
+    sweep(sweep_health_request_decode, bytes);
+    const char question[] = "\x0a\1h\x22\3a.b"; /* host, file_containing_symbol */
+    void *data;
+    cr_assert_eq(sw_buffer_create(sizeof question - 1, &bytes, &data, NULL), SW_OK);
+    memcpy(data, question, sizeof question - 1);
+    sweep(sweep_reflection_request_decode, bytes);
 }
 
 Test(memory, decoding_many_policies_without_it_says_so) {

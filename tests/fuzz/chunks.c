@@ -11,6 +11,14 @@
 
 enum { PIECES_MAX = 8 };
 
+/* Each piece in memory of its own, so that AddressSanitizer sees a byte too far. */
+static struct chunk_piece piece_of(const uint8_t *data, size_t size) {
+    uint8_t *copy = malloc(size + (size == 0));
+    HOLDS(copy);
+    if (size > 0) memcpy(copy, data, size);
+    return (struct chunk_piece){copy, size};
+}
+
 static size_t cut(const uint8_t **data, size_t *size, struct chunk_piece *pieces) {
     size_t cuts = **data % PIECES_MAX, count = 0;
     (*data)++, (*size)--;
@@ -21,10 +29,10 @@ static size_t cut(const uint8_t **data, size_t *size, struct chunk_piece *pieces
     for (; count < cuts; count++) {
         size_t piece = sizes[count];
         if (piece > (size_t)(end - at)) piece = (size_t)(end - at);
-        pieces[count] = (struct chunk_piece){at, piece};
+        pieces[count] = piece_of(at, piece);
         at += piece;
     }
-    pieces[count] = (struct chunk_piece){at, (size_t)(end - at)};
+    pieces[count] = piece_of(at, (size_t)(end - at));
     return count + 1;
 }
 
@@ -53,22 +61,19 @@ static void goes_out_again(const struct chunk_view *view, const uint8_t *payload
     HOLDS(again.header.xxh3 == view->header.xxh3 && again.header.size == view->header.size);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct chunk_piece pieces[PIECES_MAX];
+static void take(const uint8_t *data, size_t size, const struct chunk_piece *pieces, size_t count) {
     struct chunk_view view, whole_view;
     enum chunk_part part, whole_part;
     sw_error error = {0};
-    if (size == 0) return 0;
-    size_t count = cut(&data, &size, pieces);
     const struct chunk_piece whole = {data, size};
     sw_status status = chunk_parse(pieces, count, &part, &view, &error);
     HOLDS(chunk_parse(&whole, 1, &whole_part, &whole_view, NULL) == status);
     if (status != SW_OK) {
         fuzz_refused(status, &error);
-        return 0;
+        return;
     }
     HOLDS(part == whole_part);
-    if (part != CHUNK_CHUNK) return 0;
+    if (part != CHUNK_CHUNK) return;
     HOLDS(view.header.size == whole_view.header.size && view.header.size <= size);
     uint8_t *payload = malloc(view.header.size + 1);
     HOLDS(payload);
@@ -76,5 +81,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     protobuf_c_agrees(data, size, &view, payload);
     goes_out_again(&view, payload);
     free(payload);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct chunk_piece pieces[PIECES_MAX];
+    if (size == 0) return 0;
+    size_t count = cut(&data, &size, pieces);
+    take(data, size, pieces, count);
+    for (size_t i = 0; i < count; i++) free((void *)(uintptr_t)pieces[i].data);
     return 0;
 }

@@ -191,16 +191,9 @@ static void finish_well(struct sw_call *call) {
     finish_with(call, &error);
 }
 
-/* A server that shuts down cancels what reaches it on the last moment, without a word. */
-static void read_cancelled_as_gone(const struct sw_call *call, sw_error *error) {
-    if (call->is_cancelled || call->has_failed) return;
-    if (error->code == SW_CANCELLED && error->reason == SW_REASON_NONE) error->code = SW_UNAVAILABLE;
-}
-
 static void attempt_ended(struct attempt *attempt, const sw_error *ended) {
     struct sw_call *call = call_of(attempt);
     sw_error error = *ended;
-    read_cancelled_as_gone(call, &error);
     client_ended(call->client, &error);
     if (call->has_failed) {
         finish(call);

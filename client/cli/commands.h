@@ -38,4 +38,7 @@ enum cli_exit cmd_demo_stage(int argc, char **argv);
 enum cli_exit cmd_complete(int argc, char **argv);
 enum cli_exit cmd_man_page(int argc, char **argv);
 
+extern const struct argp cmd_certs_argp;
+enum cli_exit cmd_certs(int argc, char **argv);
+
 #endif

@@ -16,6 +16,7 @@
     X(ABORTED, 7, "the step failed, the publisher aborted or is lost, or the generation was superseded")     \
     X(DATA_LOSS, 8, "what arrived is not what was published")                                                \
     X(EXHAUSTED, 9, "no room, or a limit is reached")                                                        \
+    X(TRUST, 10, "a certificate, key or name is missing, wrong, expired, revoked or not trusted")            \
     X(INTERRUPTED, 130, "ended by Ctrl-C or SIGTERM")
 
 enum cli_exit {

@@ -4,16 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/cli/exit_codes.h"
+#include "client/cli/memory.h"
 #include "client/cli/messages.h"
 
 #define GAP 2
-
-static void *check(void *memory) {
-    if (memory) return memory;
-    fputs("stagewire: no memory for a table\n", stderr);
-    exit(EXIT_EXHAUSTED);
-}
 
 /* Characters, as a terminal counts those of most scripts. */
 static size_t width_of(const char *text) {
@@ -26,7 +20,7 @@ static size_t width_of(const char *text) {
 static void add(struct text_table *table, char *text) {
     if (table->cells == table->capacity) {
         table->capacity = table->capacity ? 2 * table->capacity : 64;
-        table->cell = check(realloc(table->cell, table->capacity * sizeof *table->cell));
+        table->cell = memory_check(realloc(table->cell, table->capacity * sizeof *table->cell));
     }
     size_t column = table->cells % table->columns;
     size_t width = width_of(text);
@@ -35,8 +29,8 @@ static void add(struct text_table *table, char *text) {
 }
 
 void text_table_init(struct text_table *table, size_t columns, const char *const *headings) {
-    *table =
-        (struct text_table){.columns = columns, .width = check(calloc(columns + 1, sizeof *table->width))};
+    *table = (struct text_table){.columns = columns,
+                                 .width = memory_check(calloc(columns + 1, sizeof *table->width))};
     for (size_t i = 0; headings && i < columns; i++) text_table_add(table, "%s", headings[i]);
 }
 
@@ -47,17 +41,17 @@ void text_table_destroy(struct text_table *table) {
 }
 
 FILE *text_table_cell_open(struct text_table_cell *cell) {
-    cell->out = check(open_memstream(&cell->text, &cell->size));
+    cell->out = memory_check(open_memstream(&cell->text, &cell->size));
     return cell->out;
 }
 
 void text_table_cell_close(struct text_table *table, struct text_table_cell *cell) {
-    if (fclose(cell->out) != 0) check(NULL);
+    if (fclose(cell->out) != 0) memory_check(NULL);
     struct text_table_cell clean;
     FILE *out = text_table_cell_open(&clean);
     messages_put_clean(out, cell->text, cell->size);
     free(cell->text);
-    if (fclose(out) != 0) check(NULL);
+    if (fclose(out) != 0) memory_check(NULL);
     add(table, clean.text);
 }
 

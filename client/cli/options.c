@@ -216,17 +216,21 @@ const struct argp options_address = {
         (const struct argp_child[]){{&options_place, 0, NULL, 0}, {&options_generation, 0, NULL, 0}, {0}},
 };
 
+void options_of_client(const struct options *options, sw_client_options *ret_client) {
+    sw_client_options_init(ret_client);
+    ret_client->run_id = options->address.run_id;
+    ret_client->timeout_ms = options->timeout_ms;
+    if (options->grace_ms) ret_client->endpoint_grace_ms = options->grace_ms;
+    ret_client->tls_key = options->tls_key;
+    ret_client->tls_cert = options->tls_cert;
+    ret_client->tls_ca = options->tls_ca;
+    ret_client->tls_crl = options->tls_crl;
+    ret_client->peer_identity = options->peer_identity;
+}
+
 enum cli_exit options_connect(const struct options *options, sw_client **ret_client) {
     sw_client_options client;
-    sw_client_options_init(&client);
-    client.run_id = options->address.run_id;
-    client.timeout_ms = options->timeout_ms;
-    if (options->grace_ms) client.endpoint_grace_ms = options->grace_ms;
-    client.tls_key = options->tls_key;
-    client.tls_cert = options->tls_cert;
-    client.tls_ca = options->tls_ca;
-    client.tls_crl = options->tls_crl;
-    client.peer_identity = options->peer_identity;
+    options_of_client(options, &client);
     sw_error error;
     sw_status status = sw_client_open(options->endpoint, &client, ret_client, &error);
     if (status == SW_OK) return EXIT_OK;

@@ -43,6 +43,9 @@ uint64_t options_number(struct argp_state *state, const char *option, const char
 /* STEP, or "latest"; ends the program with EXIT_USAGE if it is neither. */
 void options_step(struct argp_state *state, const char *word, uint64_t *ret_step, bool *ret_latest);
 
+/* What the client that they name is opened with. */
+void options_of_client(const struct options *options, sw_client_options *ret_client);
+
 /* Opens the client that `options` name; says what is wrong with the endpoint and returns its exit code. */
 enum cli_exit options_connect(const struct options *options, sw_client **ret_client);
 

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,6 +34,22 @@ class Readme(unittest.TestCase):
         pulls = set(codes) - {"TOO_LARGE", "STALE_GENERATION", "NOT_ATTACHED", "STEP_WENT_BACK", "CHANNEL_CLOSED", "POLICY_CONFLICT",
                               "CONFLICT", "PUBLISH_IN_PROGRESS", "STORE_FULL", "OUT_OF_STEP"}
         self.assertEqual({reason for _, reason in rows}, pulls)
+
+    def test_its_commands_over_a_network_pull_by_tls(self):
+        shown = re.search(r"## Over a network\n.*?```sh\n(.*?)```", read("README.md"), re.S).group(1)
+        self.assertEqual(shown.count("localhost:4317"), 2)
+        before, daemon, after = re.match(r"(.*?\n)(stagewired .*? &\n)(.*)", shown, re.S).groups()
+        daemon = daemon.replace("0.0.0.0:4317", "127.0.0.1:0 --port-file port")
+        ready = "until [ -e port ] || ! kill -0 $!; do :; done; read -r address < port\n"
+        script = ["set -eu\n", before, daemon, "trap 'kill $!; wait' EXIT\n", ready, after.replace("localhost:4317", "$address")]
+        programs = [os.path.dirname(os.environ[name]) for name in ("STAGEWIRE", "STAGEWIRED")]
+        path = os.pathsep.join([*programs, os.environ["PATH"]])
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run(["bash", "-c", "".join(script)], cwd=folder, capture_output=True, text=True, timeout=120, env={**os.environ, "PATH": path})
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stdout, r"loss +0\.25")
+        self.assertRegex(ran.stdout, r"(?m)^ok +tls +TLSv1\.3; the endpoint is spiffe://stagewire\.test/stagewire/demo/stage/3")
+        self.assertNotRegex(ran.stdout, r"(?m)^wrong ")
 
     def test_every_path_it_links_to_exists(self):
         for path in re.findall(r"\]\(([^)]+)\)", read("README.md")):

@@ -51,8 +51,8 @@ const struct argp cmd_certs_argp = {
     .args_doc = "dev [OPTION...]\nshow FILE...\nrevoke LEAF",
     .doc =
         "dev makes a throwaway CA, and a certificate for each stage, to try TLS with. show says what a file "
-        "holds, and whether it is good. revoke puts a certificate on the throwaway CA's list. "
-        "'stagewire certs dev --help' and so on show more.\v"
+        "holds, and whether it is good. revoke puts a certificate on the list of those that the throwaway CA "
+        "has taken back. Each of the three has a --help of its own.\v"
         "Examples:\n"
         "  stagewire certs dev --stages 4 --dns node7\n"
         "  stagewire certs show certs/*\n"

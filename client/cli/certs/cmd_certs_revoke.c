@@ -65,7 +65,7 @@ static sw_status revoke_leaf(const struct revoke *revoke, X509 *certificate, sw_
 static char *folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return memory_check(strdup("."));
-    return memory_check(slash == path ? strdup("/") : strndup(path, (size_t)(slash - path)));
+    return slash == path ? memory_text("/", 1) : memory_text(path, (size_t)(slash - path));
 }
 
 enum cli_exit cmd_certs_revoke(int argc, char **argv) {

@@ -94,7 +94,7 @@ char *facts_subject(const X509_NAME *name) {
     X509_NAME_print_ex(out, name, 0, XN_FLAG_ONELINE & ~ASN1_STRFLGS_ESC_MSB);
     char *text;
     long size = BIO_get_mem_data(out, &text);
-    text = memory_check(strndup(size > 0 ? text : "", size > 0 ? (size_t)size : 0));
+    text = memory_text(size > 0 ? text : "", size > 0 ? (size_t)size : 0);
     BIO_free(out);
     return text;
 }

@@ -363,6 +363,60 @@ class ADaemonInTls(InTls):
         files = ["--tls-key", self.other("watcher.key"), "--tls-cert", self.other("watcher.pem"), "--tls-ca", self.folder("ca.pem")]
         self.wrong(self.endpoint, *files, check="accepted", words="refused this side's certificate", code=TRUST, mend="--tls-ca")
 
+    def refused(self, *args, words, **more):
+        """By the gate, so with the first call."""
+        self.wrong(self.endpoint, *args, check="health", words=words, code=TRUST, **more)
+
+    def test_two_spiffe_names_of_this_side(self):
+        self.folder.leaf("two", "URI:spiffe://a.example/x,URI:spiffe://a.example/y")
+        self.refused(*self.me("two"), words="several URI names", mend="stagewire certs show")
+
+    def test_rights_are_those_that_the_endpoint_says(self):
+        text = self.doctor(self.endpoint, *self.me())["rights"]["text"]
+        self.assertIn("spiffe://stagewire.test/stagewire/dev/watcher may watch, pull, contribute", text)
+
+
+class ADaemonWithAnAccessTable(InTls):
+    def write(self, *lines):
+        with open(self.folder("new"), "w") as f:
+            f.write("\n".join(lines))
+        os.rename(self.folder("new"), self.folder("access"))
+
+    def serve(self, *lines):
+        self.write(*lines)
+        return self.daemon(*self.folder.pair("stage-0"), "--access", self.folder("access")).targets[0]
+
+    def test_without_the_right_to_pull(self):
+        rights = self.doctor(self.serve("spiffe://stagewire.test/ watch"), *self.me())["rights"]
+        self.assertEqual(rights["state"], "note")
+        self.assertIn("may watch, and not pull", rights["text"])
+        self.assertIn("--access", rights["mend"])
+
+    def test_as_whom_one_pulls(self):
+        self.assertIn("it pulls, as stage-*", self.doctor(self.serve("spiffe://stagewire.test/ pull as stage-*"), *self.me())["rights"]["text"])
+
+    def test_without_any_right(self):
+        self.wrong(self.serve("@loopback pull"), *self.me(), check="version", words=["watcher may not call", "GetStageInfo"], code=REFUSED,
+                   mend="--access")
+
+    def test_what_the_endpoint_complains_of_is_passed_on(self):
+        endpoint = self.serve("spiffe://stagewire.test/ watch")
+        self.assertEqual(self.doctor(endpoint, *self.me())["warnings"]["state"], "ok")
+        self.write("spiffe://stagewire.test/ fly")
+        while (warning := self.doctor(endpoint, *self.me())["warnings"])["state"] == "ok":
+            continue
+        self.assertEqual(warning["state"], "note")
+        self.assertIn("fly", warning["text"])
+
+
+class ADaemonWithARevocationList(InTls):
+    def test_this_side_is_revoked(self):
+        self.folder.leaf("lost", "URI:spiffe://stagewire.test/lost")
+        self.assertEqual(command.run("certs", "revoke", self.folder("lost.pem"))[0], 0)
+        endpoint = self.daemon(*self.folder.pair("stage-0"), "--tls-crl", self.folder("crl.pem")).targets[0]
+        self.wrong(endpoint, *self.me("lost"), check="health", words="revoked", code=TRUST, mend="stagewire certs show")
+        self.assertEqual(self.doctor(endpoint, *self.me())["health"]["state"], "ok")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -118,8 +118,53 @@ bool check_run(struct doctor *doctor) {
     return true;
 }
 
+static char *words_of(const char *const *words, uint32_t count) {
+    char *text;
+    size_t size;
+    FILE *out = memory_check(open_memstream(&text, &size));
+    for (uint32_t i = 0; i < count; i++) fprintf(out, "%s%s", i ? ", " : "", words[i]);
+    if (fclose(out) != 0) memory_check(NULL);
+    return text;
+}
+
+static bool may(const sw_info *info, const char *right) {
+    for (uint32_t i = 0; i < info->right_count; i++)
+        if (strcmp(info->rights[i], right) == 0) return true;
+    return false;
+}
+
 bool check_rights(struct doctor *doctor) {
-    report_skipped(&doctor->report, "rights", "the endpoint does not say");
+    struct report *report = &doctor->report;
+    const sw_info *info = doctor->info;
+    if (!info->caller || !*info->caller) {
+        report_skipped(report, "rights", "the endpoint does not say: it is an older one");
+        return true;
+    }
+    char *rights = words_of(info->rights, info->right_count);
+    char *ids = words_of(info->consumer_ids, info->consumer_id_count);
+    const char *as = *ids ? ", as " : " as an observer";
+    if (may(info, "pull")) {
+        report_ok(report, "rights", "%s may %s; it pulls%s%s", info->caller, rights, as, ids);
+    } else {
+        report_note(report, "rights", "%s may %s, and not pull", info->caller, *rights ? rights : "nothing");
+        report_mend(report, "if it should: a line '%s pull' in the file of the endpoint's --access",
+                    info->caller);
+    }
+    free(rights);
+    free(ids);
+    return true;
+}
+
+/* What the endpoint itself complains of. */
+bool check_warnings(struct doctor *doctor) {
+    const sw_info *info = doctor->info;
+    for (uint32_t i = 0; i < info->warning_count; i++) {
+        report_note(&doctor->report, "warnings", "%s", info->warnings[i]);
+        report_mend(&doctor->report,
+                    "the endpoint goes on with what it had; correct that file on its machine");
+    }
+    if (info->warning_count == 0)
+        report_ok(&doctor->report, "warnings", "the endpoint has none about its own files");
     return true;
 }
 

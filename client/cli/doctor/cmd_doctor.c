@@ -56,10 +56,19 @@ static const struct {
     const char *name;
     bool (*run)(struct doctor *doctor);
 } checks[] = {
-    {"name", check_name},     {"connection", check_connection}, {"files", check_files},
-    {"tls", check_tls},       {"http2", check_http2},           {"keepalive", check_keepalive},
-    {"health", check_health}, {"version", check_version},       {"run", check_run},
-    {"rights", check_rights}, {"round-trip", check_round_trip}, {"throughput", check_throughput},
+    {"name", check_name},
+    {"connection", check_connection},
+    {"files", check_files},
+    {"tls", check_tls},
+    {"http2", check_http2},
+    {"keepalive", check_keepalive},
+    {"health", check_health},
+    {"version", check_version},
+    {"run", check_run},
+    {"rights", check_rights},
+    {"warnings", check_warnings},
+    {"round-trip", check_round_trip},
+    {"throughput", check_throughput},
 };
 
 #define CHECKS (sizeof checks / sizeof *checks)

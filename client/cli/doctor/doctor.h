@@ -72,6 +72,7 @@ bool check_health(struct doctor *doctor);
 bool check_version(struct doctor *doctor);
 bool check_run(struct doctor *doctor);
 bool check_rights(struct doctor *doctor);
+bool check_warnings(struct doctor *doctor);
 bool check_round_trip(struct doctor *doctor);
 
 /* throughput.c */

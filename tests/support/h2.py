@@ -46,7 +46,7 @@ def call(stream, path, message=None, flags=END_STREAM):
 
 def connect(target, greet=True, settings=b""):
     host, port = target.rsplit(":", 1)
-    connection = socket.create_connection((host, int(port)), timeout=20)
+    connection = socket.create_connection((host, int(port)), timeout=120)
     if greet:
         connection.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
     return connection

@@ -1,6 +1,7 @@
 #include "client/cli/show_info.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 #include "client/cli/json_write.h"
 #include "client/cli/text_table.h"
@@ -48,6 +49,33 @@ static void add_caller(struct text_table *table, const sw_info *info) {
     add_words(table, "pull as", info->consumer_ids, info->consumer_id_count);
 }
 
+static void add_time(struct text_table *table, const char *name, int64_t unix_s) {
+    char words[40];
+    time_t time = (time_t)unix_s;
+    struct tm parts;
+    gmtime_r(&time, &parts);
+    strftime(words, sizeof words, "%Y-%m-%d %H:%M:%S UTC", &parts);
+    text_table_add(table, "%s", name);
+    text_table_add(table, "%s", words);
+}
+
+static void add_security(struct text_table *table, const sw_security_info *security) {
+    text_table_add(table, "TCP");
+    text_table_add(table, "%s",
+                   security->tls                  ? "mTLS"
+                   : security->insecure_plaintext ? "plaintext, also beyond its machine: anyone can read"
+                                                  : "plaintext, on its machine only");
+    if (!security->tls) return;
+    text_table_add(table, "certificate of");
+    text_table_add(table, "%s, by %s", security->name, security->issuer);
+    add_time(table, "it holds until", security->not_after_unix_s);
+    add_time(table, "it is used since", security->taken_unix_s);
+    if (!security->error[0]) return;
+    text_table_add(table, "not taken");
+    text_table_add(table, "%s", security->error);
+    add_time(table, "files don't fit since", security->failed_unix_s);
+}
+
 static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     struct text_table table;
     text_table_init(&table, 2, (const char *const[]){"endpoint", endpoint});
@@ -59,6 +87,7 @@ static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     add_words(&table, "features", info->features, info->feature_count);
     text_table_add(&table, "incarnation");
     text_table_add(&table, "%016" PRIx64, info->incarnation);
+    add_security(&table, &info->security);
     add_budget(&table, "tensors held", info->held_bytes, info->store_bytes);
     add_budget(&table, "metrics held", info->metrics_held_bytes, info->metrics_bytes);
     text_table_add(&table, "pinned");
@@ -215,6 +244,28 @@ static void put_caller_json(FILE *out, const sw_info *info) {
     put_strings_json(out, info->warnings, info->warning_count);
 }
 
+static void put_text_json(FILE *out, const char *name, const char *text) {
+    fprintf(out, ", \"%s\": ", name);
+    json_write_string(out, text);
+}
+
+static void put_security_json(FILE *out, const sw_security_info *security) {
+    fprintf(out, "\"security\": {\"tls\": %s, \"insecure_plaintext\": %s", security->tls ? "true" : "false",
+            security->insecure_plaintext ? "true" : "false");
+    if (security->tls) {
+        put_text_json(out, "name", security->name);
+        put_text_json(out, "issuer", security->issuer);
+        put_text_json(out, "sha256", security->sha256);
+        put_text_json(out, "error", security->error);
+        fprintf(out,
+                ", \"not_after_unix_s\": %" PRId64 ", \"taken_unix_s\": %" PRId64
+                ", \"failed_unix_s\": %" PRId64 ", \"taken\": %" PRIu64 ", \"failed\": %" PRIu64,
+                security->not_after_unix_s, security->taken_unix_s, security->failed_unix_s, security->taken,
+                security->failed);
+    }
+    fputs("}, ", out);
+}
+
 void show_info_json(FILE *out, const sw_info *info) {
     fputs("{\"run_id\": ", out);
     json_write_string(out, info->run_id);
@@ -223,6 +274,7 @@ void show_info_json(FILE *out, const sw_info *info) {
     fputs(", \"features\": ", out);
     put_strings_json(out, info->features, info->feature_count);
     fprintf(out, ", \"incarnation\": \"%016" PRIx64 "\", ", info->incarnation);
+    put_security_json(out, &info->security);
     put_load_json(out, info);
     put_caller_json(out, info);
     fputs(", \"leases\": [", out);

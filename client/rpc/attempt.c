@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "client/core/connect_words.h"
 #include "proto/base/error.h"
 #include "proto/base/list.h"
 #include "proto/transport/channel_args.h"
@@ -18,6 +19,7 @@ static void end(struct attempt *attempt) {
     sw_error error;
     status_received(attempt->status, attempt->details, &attempt->trailers, &error);
     tell_break_from_cancel(attempt, &error);
+    connect_words(&error, attempt->channel->speaks_tls);
     grpc_slice_unref(attempt->details);
     grpc_metadata_array_destroy(&attempt->headers);
     grpc_metadata_array_destroy(&attempt->trailers);

@@ -48,7 +48,7 @@ static grpc_channel *connect_to(struct connection *connection) {
 
 static struct channel *make_channel(struct connection *connection) {
     struct channel *channel = malloc(sizeof *channel);
-    if (channel) *channel = (struct channel){.grpc = connect_to(connection), .holders = 1};
+    if (channel) *channel = (struct channel){connect_to(connection), connection->tls != NULL, 1};
     return channel;
 }
 

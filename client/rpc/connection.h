@@ -13,6 +13,7 @@
 /* A channel and how many hold it; on the loop's thread. */
 struct channel {
     grpc_channel *grpc;
+    bool speaks_tls;
     unsigned holders;
 };
 struct channel *channel_hold(struct channel *channel);

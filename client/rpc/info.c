@@ -130,6 +130,22 @@ static bool convert_leases(struct arena *arena, const struct stage_info *from, s
     return true;
 }
 
+static sw_security_info convert_security(const struct security_info *from) {
+    return (sw_security_info){
+        .tls = from->tls,
+        .insecure_plaintext = from->insecure_plaintext,
+        .name = from->name,
+        .issuer = from->issuer,
+        .sha256 = from->sha256,
+        .not_after_unix_s = from->not_after_s,
+        .taken_unix_s = from->taken_s,
+        .taken = from->taken,
+        .failed = from->failed,
+        .failed_unix_s = from->failed_s,
+        .error = from->error,
+    };
+}
+
 static bool convert(struct info_call *call) {
     const struct stage_info *from = &call->first->info;
     call->result->info = (sw_info){
@@ -156,6 +172,7 @@ static bool convert(struct info_call *call) {
         .consumer_id_count = from->caller.consumer_count,
         .warnings = from->warnings,
         .warning_count = from->warning_count,
+        .security = convert_security(&from->security),
     };
     return convert_leases(&call->result->arena, from, &call->result->info) &&
            convert_channels(call, &call->result->info);

@@ -91,10 +91,26 @@ static void caller_to_pb(Stagewire__V1__Caller *to, const struct caller_info *fr
     to->consumer_ids = (char **)from->consumers;
 }
 
+static void security_to_pb(Stagewire__V1__Security *to, const struct security_info *from) {
+    stagewire__v1__security__init(to);
+    to->tls = from->tls;
+    to->insecure_plaintext = from->insecure_plaintext;
+    to->name = pb_text(from->name);
+    to->issuer = pb_text(from->issuer);
+    to->sha256 = pb_text(from->sha256);
+    to->not_after_unix_s = from->not_after_s;
+    to->taken_unix_s = from->taken_s;
+    to->taken = from->taken;
+    to->failed = from->failed;
+    to->failed_unix_s = from->failed_s;
+    to->error = pb_text(from->error);
+}
+
 sw_status stage_info_encode(const struct stage_info *info, sw_buffer **ret, sw_error *error) {
     Stagewire__V1__GetStageInfoResponse message = STAGEWIRE__V1__GET_STAGE_INFO_RESPONSE__INIT;
     Stagewire__V1__Load load;
     Stagewire__V1__Caller caller;
+    Stagewire__V1__Security security;
     struct arena arena;
     message.run_id = pb_text(info->run_id);
     message.generation = info->generation;
@@ -109,6 +125,7 @@ sw_status stage_info_encode(const struct stage_info *info, sw_buffer **ret, sw_e
     if (info->caller.identity) caller_to_pb(message.caller = &caller, &info->caller);
     message.n_warnings = info->warning_count;
     message.warnings = (char **)info->warnings;
+    security_to_pb(message.security = &security, &info->security);
     arena_init(&arena, &allocator_system, SIZE_MAX);
     bool made = leases_to_pb(&arena, info, &message) && channels_to_pb(&arena, info, &message);
     sw_status status = made ? pb_pack(&message.base, ret, error) : decode_out_of_memory(&arena, error);
@@ -194,6 +211,23 @@ static struct caller_info read_caller(const Stagewire__V1__Caller *from) {
     };
 }
 
+static struct security_info read_security(const Stagewire__V1__Security *from) {
+    if (!from) return (struct security_info){.name = "", .issuer = "", .sha256 = "", .error = ""};
+    return (struct security_info){
+        .tls = from->tls,
+        .insecure_plaintext = from->insecure_plaintext,
+        .name = from->name,
+        .issuer = from->issuer,
+        .sha256 = from->sha256,
+        .not_after_s = from->not_after_unix_s,
+        .taken_s = from->taken_unix_s,
+        .taken = from->taken,
+        .failed = from->failed,
+        .failed_s = from->failed_unix_s,
+        .error = from->error,
+    };
+}
+
 sw_status stage_info_decode(const void *data, size_t size, struct arena *arena, struct stage_info *ret,
                             sw_error *error) {
     ProtobufCMessage *unpacked;
@@ -215,6 +249,7 @@ sw_status stage_info_decode(const void *data, size_t size, struct arena *arena, 
         .caller = read_caller(message->caller),
         .warnings = (const char *const *)message->warnings,
         .warning_count = (uint32_t)message->n_warnings,
+        .security = read_security(message->security),
     };
     if (!read_leases(arena, message, &info)) return decode_out_of_memory(arena, error);
     status = read_channels(arena, message, &info, error);

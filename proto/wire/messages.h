@@ -316,6 +316,13 @@ struct caller_info {
     uint32_t consumer_count;
 };
 
+struct security_info {
+    bool tls, insecure_plaintext;
+    const char *name, *issuer, *sha256, *error; /* NULL or "": none */
+    int64_t not_after_s, taken_s, failed_s;
+    uint64_t taken, failed;
+};
+
 struct stage_info {
     const char *run_id;
     uint64_t generation;
@@ -334,6 +341,7 @@ struct stage_info {
     struct caller_info caller;
     const char *const *warnings;
     uint32_t warning_count;
+    struct security_info security;
 };
 sw_status stage_info_request_encode(const char *page_token, sw_buffer **ret, sw_error *error);
 sw_status stage_info_request_decode(const void *data, size_t size, struct arena *arena,

@@ -1,4 +1,5 @@
 /* GetStageInfo: what the endpoint holds and is busy with, a page at a time. */
+#include "proto/transport/tls_source.h"
 #include "service/rpc/call.h"
 #include "service/rpc/gate.h"
 #include "service/rpc/guard.h"
@@ -31,6 +32,30 @@ static void add_extras(const struct call *call, struct extras *extras, struct st
     info->warning_count = *problem != 0;
 }
 
+static sw_status encode(const struct servers *all, struct stage_info *info, sw_buffer **ret,
+                        sw_error *error) {
+    struct tls_source_state state = {0};
+    info->security = (struct security_info){.insecure_plaintext = all->insecure_plaintext};
+    if (all->tls) {
+        tls_source_state(all->tls, &state);
+        info->security = (struct security_info){
+            .tls = true,
+            .name = state.identity->name,
+            .issuer = state.identity->issuer,
+            .sha256 = state.identity->fingerprint,
+            .error = state.error,
+            .not_after_s = state.identity->not_after_s,
+            .taken_s = state.taken_s,
+            .failed_s = state.failed_s,
+            .taken = state.taken,
+            .failed = state.failed,
+        };
+    }
+    sw_status status = stage_info_encode(info, ret, error);
+    tls_identity_unref(state.identity);
+    return status;
+}
+
 static void begin(struct call *call, const void *data, size_t size) {
     const struct servers *all = call->server->all;
     struct stage_info info = {0};
@@ -51,7 +76,7 @@ static void begin(struct call *call, const void *data, size_t size) {
         add_extras(call, &extras, &info);
         info.incarnation = all->incarnation;
         info.load.open_calls = servers_open_calls(all);
-        status = stage_info_encode(&info, &response, &error);
+        status = encode(all, &info, &response, &error);
     }
     call_reply_encoded(call, status, response, &error);
 }

@@ -39,7 +39,8 @@ static struct channel_limits limits_of(const sw_endpoint_options *options) {
 
 sw_status servers_init(struct servers *servers, struct loop *loop, struct guard *guard,
                        const sw_endpoint_options *options, struct tls_source *tls, sw_error *error) {
-    *servers = (struct servers){.loop = loop, .guard = guard};
+    *servers = (struct servers){
+        .loop = loop, .guard = guard, .tls = tls, .insecure_plaintext = options->insecure_plaintext};
     sw_status status = gate_open(&servers->gate, options, tls, error);
     if (status != SW_OK) return status;
     servers->limits = limits_of(options);

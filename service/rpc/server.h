@@ -40,6 +40,8 @@ struct servers {
     struct health health;
     struct channel_limits limits;
     struct gate gate;
+    struct tls_source *tls; /* NULL: plaintext */
+    bool insecure_plaintext;
 
     /* private */
     struct list calls;

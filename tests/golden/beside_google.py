@@ -108,12 +108,15 @@ class Built:
         channels = [pb.ChannelInfo(oldest=self.address(), latest=self.address(), kind=pb.ITEM_KIND_TENSORS, items=4, held_bytes=5,
                                    consumers=[pb.Consumer(id="a", release_below=5)], closed=self.closed()),
                     pb.ChannelInfo(latest=self.address(), kind=pb.ITEM_KIND_METRICS)]
+        security = pb.Security(tls=True, insecure_plaintext=True, name="spiffe://d/a", issuer="CN = ca", sha256="00ff",
+                               not_after_unix_s=-1, taken_unix_s=2**63 - 1, failed_unix_s=3, taken=4, failed=5,
+                               error="is empty")
         load = pb.Load(open_calls=1, waiting=2, watches=3, streams=4, open_publishes=5, pinned_bytes=6, metrics_held_bytes=7,
                        metrics_bytes=8)
         return pb.GetStageInfoResponse(
             run_id="run-a", generation=3, leases=[pb.Lease(stage=3, stage_count=4), pb.Lease(stage=2, group=1, stage_count=4, lost=True)],
             version="0.1.0", features=["pins", "x"], channels=channels, next_page_token="next", incarnation=2**64 - 1, held_bytes=11,
-            store_bytes=12, load=load, warnings=["careful"],
+            store_bytes=12, load=load, security=security, warnings=["careful"],
             caller=pb.Caller(identity="spiffe://a/b", rights=["watch", "pull"], consumer_ids=["stage-*"]))
 
     def dtypes(self):

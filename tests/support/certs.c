@@ -81,6 +81,8 @@ struct cert *cert_make(const struct cert_options *options, const struct cert *is
     add_extension(cert->x509, by, NID_basic_constraints, options->is_ca ? "critical,CA:TRUE" : "CA:FALSE");
     add_extension(cert->x509, by, NID_key_usage,
                   options->is_ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature");
+    add_extension(cert->x509, by, NID_subject_key_identifier, "hash");
+    add_extension(cert->x509, by, NID_authority_key_identifier, "keyid");
     if (options->usage) add_extension(cert->x509, by, NID_ext_key_usage, options->usage);
     add_alternative_names(cert->x509, options);
     check(X509_sign(cert->x509, issuer ? issuer->key : cert->key, EVP_sha256()) > 0, "a signature");

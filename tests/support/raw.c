@@ -11,6 +11,7 @@
 
 #include "proto/transport/slices.h"
 #include "proto/transport/status_map.h"
+#include "tests/support/certs.h"
 
 struct raw {
     grpc_channel *channel;
@@ -28,19 +29,48 @@ struct raw_call {
     grpc_slice details;
 };
 
-struct raw *raw_open(const char *target) {
-    grpc_init();
-    grpc_arg args[] = {
+/* Takes `credentials` over. */
+static struct raw *open_with(const char *target, grpc_channel_credentials *credentials,
+                             grpc_ssl_session_cache *sessions) {
+    grpc_arg args[4] = {
         {.type = GRPC_ARG_INTEGER, .key = GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, .value.integer = 1},
         {.type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ENABLE_HTTP_PROXY, .value.integer = 0},
         {.type = GRPC_ARG_INTEGER, .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, .value.integer = 4 << 20},
     };
-    grpc_channel_args channel_args = {sizeof args / sizeof *args, args};
-    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
+    grpc_channel_args channel_args = {3, args};
+    if (sessions) args[channel_args.num_args++] = grpc_ssl_session_cache_create_channel_arg(sessions);
     struct raw *raw = calloc(1, sizeof *raw);
     raw->channel = grpc_channel_create(target, credentials, &channel_args);
     grpc_channel_credentials_release(credentials);
     return raw;
+}
+
+struct raw *raw_open(const char *target) {
+    grpc_init();
+    return open_with(target, grpc_insecure_credentials_create(), NULL);
+}
+
+struct raw *raw_open_tls(const char *target, const struct raw_tls *tls) {
+    grpc_init();
+    char *roots = cert_pem(tls->ca), *key = NULL, *pem = NULL;
+    if (tls->cert) key = cert_key_pem(tls->key ? tls->key : tls->cert), pem = cert_pem(tls->cert);
+    grpc_ssl_pem_key_cert_pair pair = {key, pem};
+    struct raw *raw = open_with(
+        target, grpc_ssl_credentials_create_ex(roots, tls->cert ? &pair : NULL, NULL, NULL), tls->sessions);
+    free(roots);
+    free(key);
+    free(pem);
+    return raw;
+}
+
+bool raw_session_reused(const struct raw_call *call) {
+    grpc_auth_context *context = grpc_call_auth_context(call->call);
+    grpc_auth_property_iterator at =
+        grpc_auth_context_find_properties_by_name(context, GRPC_SSL_SESSION_REUSED_PROPERTY);
+    const grpc_auth_property *reused = grpc_auth_property_iterator_next(&at);
+    bool is_reused = reused && strcmp(reused->value, "true") == 0;
+    grpc_auth_context_release(context);
+    return is_reused;
 }
 
 void raw_close(struct raw *raw) {

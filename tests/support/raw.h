@@ -14,6 +14,18 @@ struct raw;      /* a connection of its own */
 struct raw_call; /* a call under way */
 
 struct raw *raw_open(const char *target);
+
+/* The same by TLS, as gRPC does it: the server must have a certificate for "localhost" or 127.0.0.1. */
+struct cert;
+struct raw_tls {
+    const struct cert *cert,
+        *key; /* NULL: the client shows none; `key` is whose key goes with it (NULL: cert's) */
+    const struct cert *ca;
+    struct grpc_ssl_session_cache *sessions; /* to resume from; NULL: none */
+};
+struct raw *raw_open_tls(const char *target, const struct raw_tls *tls);
+/* After raw_headers: whether the connection came of an earlier one's session. */
+bool raw_session_reused(const struct raw_call *call);
 void raw_close(struct raw *raw);
 
 #define RAW_STAGE(method)     "/stagewire.v1.StageService/" method

@@ -178,6 +178,19 @@ typedef struct sw_lease_info {
     bool lost;
 } sw_lease_info;
 
+/* How an endpoint speaks over TCP; texts are "" where there is nothing to say. */
+typedef struct sw_security_info {
+    bool tls;                  /* TLS alone, with certificates on both sides */
+    bool insecure_plaintext;   /* plaintext beyond its machine was allowed */
+    const char *name, *issuer; /* whose its certificate is, and by whom */
+    const char *sha256;        /* its fingerprint */
+    int64_t not_after_unix_s;  /* until when it holds */
+    int64_t taken_unix_s;      /* since when it is used */
+    uint64_t taken, failed;    /* how often certificates were taken, and found not to fit */
+    int64_t failed_unix_s;     /* since when the files don't fit; 0: they do */
+    const char *error;         /* why they don't */
+} sw_security_info;
+
 typedef struct sw_info {
     const char *run_id;
     uint64_t generation;
@@ -198,6 +211,7 @@ typedef struct sw_info {
     uint32_t right_count, consumer_id_count;
     const char *const *warnings; /* what is wrong with the endpoint's own files, and goes on as before */
     uint32_t warning_count;
+    sw_security_info security;
 } sw_info;
 
 /* All pages, in one. Free with sw_info_destroy (takes NULL). */

@@ -68,23 +68,25 @@ struct stage_info full_info(void) {
                                         1,    true,           full_closed()};
     channels[1] =
         (struct channel_info){.latest = full_address(), .oldest = full_address(), .kind = SW_METRICS};
-    return (struct stage_info){.run_id = "run-a",
-                               .generation = 3,
-                               .leases = leases,
-                               .lease_count = 2,
-                               .version = "0.1.0",
-                               .features = features,
-                               .feature_count = 2,
-                               .channels = channels,
-                               .channel_count = 2,
-                               .next_page_token = "next",
-                               .incarnation = UINT64_MAX,
-                               .held_bytes = 11,
-                               .store_bytes = 12,
-                               .load = {1, 2, 3, 4, 5, 6, 7, 8},
-                               .caller = {"spiffe://a/b", rights, 2, patterns, 1},
-                               .warnings = warnings,
-                               .warning_count = 1};
+    return (struct stage_info){
+        .run_id = "run-a",
+        .generation = 3,
+        .leases = leases,
+        .lease_count = 2,
+        .version = "0.1.0",
+        .features = features,
+        .feature_count = 2,
+        .channels = channels,
+        .channel_count = 2,
+        .next_page_token = "next",
+        .incarnation = UINT64_MAX,
+        .held_bytes = 11,
+        .store_bytes = 12,
+        .load = {1, 2, 3, 4, 5, 6, 7, 8},
+        .caller = {"spiffe://a/b", rights, 2, patterns, 1},
+        .warnings = warnings,
+        .warning_count = 1,
+        .security = {true, true, "spiffe://d/a", "CN = ca", "00ff", "is empty", -1, INT64_MAX, 3, 4, 5}};
 }
 
 struct exchange_request full_exchange(void) {

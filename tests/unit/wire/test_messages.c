@@ -429,6 +429,16 @@ Test(messages, an_endpoints_information_comes_back_the_same) {
     cr_assert_str_eq(back.caller.consumers[0], "stage-*");
     cr_assert_eq(back.warning_count, 1);
     cr_assert_str_eq(back.warnings[0], "careful");
+    cr_assert(back.security.tls && back.security.insecure_plaintext);
+    cr_assert_str_eq(back.security.name, "spiffe://d/a");
+    cr_assert_str_eq(back.security.issuer, "CN = ca");
+    cr_assert_str_eq(back.security.sha256, "00ff");
+    cr_assert_str_eq(back.security.error, "is empty");
+    cr_assert_eq(back.security.not_after_s, -1);
+    cr_assert_eq(back.security.taken_s, INT64_MAX);
+    cr_assert_eq(back.security.failed_s, 3);
+    cr_assert_eq(back.security.taken, 4);
+    cr_assert_eq(back.security.failed, 5);
     const struct channel_info *channel = &back.channels[0];
     cr_assert(channel->has_items);
     expect_address(&channel->oldest);

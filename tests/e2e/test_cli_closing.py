@@ -22,7 +22,7 @@ class Closing(WithDaemon):
 
     def test_abort_tells_those_that_wait_why_at_once(self):
         process = self.start("get", "train", "5", "--timeout", "5m")
-        self.until(lambda info: info["load"]["waiting"] == 1)
+        self.until(lambda load: load.waiting == 1)
         out, err = self.run_command("abort", "train", "-m", "loss is NaN")
         self.assertEqual((out, err), ("", 'stagewire abort: metrics "train": aborted\n'))
         _, told = process.communicate(timeout=60)

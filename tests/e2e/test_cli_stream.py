@@ -149,7 +149,7 @@ class Files(WithFolder):
 
     def test_it_waits_for_the_step(self):
         process = self.start("stream", "weights", "2", "-o", self.path("out.safetensors"))
-        self.until(lambda info: info["load"]["waiting"] + info["load"]["streams"] > 0)
+        self.until(lambda load: load.waiting + load.streams > 0)
         self.publish_file("weights", 2, {"a": ("U8", [1], b"x")})
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (0, ""), err)

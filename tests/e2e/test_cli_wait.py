@@ -28,14 +28,14 @@ class Steps(WithDaemon):
 
     def test_it_waits_until_the_step_is_published(self):
         process = self.start("wait", "train", "--step", "3", "--timeout", "5m")
-        self.until(lambda info: info["load"]["waiting"] == 1)
+        self.until(lambda load: load.waiting == 1)
         self.publish("train", 3, {})
         self.assertEqual(process.communicate(timeout=60), ("", ""))
         self.assertEqual(process.returncode, 0)
 
     def test_a_later_step_is_far_enough(self):
         process = self.start("wait", "train", "--step", "3", "--timeout", "5m")
-        self.until(lambda info: info["load"]["waiting"] == 1)
+        self.until(lambda load: load.waiting == 1)
         self.publish("train", 9, {})
         self.assertEqual(process.communicate(timeout=60), ("", ""))
         self.assertEqual(process.returncode, 0)

@@ -12,9 +12,9 @@ from stage import pb
 
 class Watching(WithDaemon):
     def watch(self, *args, **more):
-        before = self.info()["load"]["watches"]
+        before = self.load().watches
         process = self.start("watch", *args, **more)
-        self.until(lambda info: info["load"]["watches"] > before)
+        self.until(lambda load: load.watches > before)
         return process
 
     def line(self, process):
@@ -51,7 +51,7 @@ class Lines(Watching):
     def test_ctrl_c_ends_it_cleanly(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             process = self.watch()
-            self.publish("train", int(number), {"n": 1})
+            self.put("train", int(number), n=1)
             self.line(process)
             self.assertEqual(self.end(process, number), (130, "", ""))
 
@@ -66,8 +66,8 @@ class Lines(Watching):
             process = command.subprocess.Popen([command.STAGEWIRE, "watch", self.endpoint], stdout=full,
                                                stderr=command.subprocess.PIPE, text=True)
         self.addCleanup(command.end, process)
-        self.until(lambda info: info["load"]["watches"] == 1)
-        self.publish("train", 1, {})
+        self.until(lambda load: load.watches == 1)
+        self.put("train", 1)
         self.assertEqual(process.wait(timeout=60), 1)
         self.assertIn("standard output", process.stderr.read())
 
@@ -77,7 +77,7 @@ class Lines(Watching):
         self.close_channel(pb.CLOSE_REASON_ABORTED, "no more", "train")
         self.assertEqual(self.line(process), "stage 3  train 4/0  failed: out of memory")
         self.assertEqual(self.line(process), "stage 3  train  aborted after 4/0: no more")
-        self.publish("eval", 7, {})
+        self.put("eval", 7)
         self.close_channel(pb.CLOSE_REASON_FINISHED, channel="eval")
         self.assertEqual(self.line(process), "stage 3  eval 7/0  ")
         self.assertEqual(self.line(process), "stage 3  eval  finished after 7/0")
@@ -93,15 +93,16 @@ class Lines(Watching):
             self.assertNotRegex(self.line(process), r"[\x00-\x1f]")
 
     def test_colours_are_for_terminals_without_no_color(self):
-        for environment, colored in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
-                                     ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": ""}, True)):
+        cases = (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+                 ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": ""}, True))
+        for step, (environment, colored) in enumerate(cases):
             main, side = pty.openpty()
             clean = {key: value for key, value in os.environ.items() if key not in ("TERM", "NO_COLOR")}
             process = command.subprocess.Popen([command.STAGEWIRE, "watch", self.endpoint, "train"], stdout=side,
                                                env={**clean, **environment})
-            self.until(lambda info: info["load"]["watches"] == 1)
+            self.until(lambda load: load.watches == 1)
             os.close(side)
-            self.fail_step(self.next_step(), "x")
+            self.fail_step(step, "x")
             text = b""
             while not text.endswith(b"\n"):
                 text += os.read(main, 1000)
@@ -109,11 +110,7 @@ class Lines(Watching):
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(timeout=60), 130)
             os.close(main)
-            self.until(lambda info: info["load"]["watches"] == 0)
-
-    def next_step(self):
-        channels = self.info()["channels"]
-        return channels[0]["latest"]["step"] + 1 if channels else 1
+            self.until(lambda load: load.watches == 0)
 
 
 class Json(Watching):
@@ -136,7 +133,7 @@ class Json(Watching):
         process = self.watch("train", "--json")
         lease = self.daemon.stage.Attach(pb.AttachRequest(stage=3, stage_count=4))
         next(lease)
-        self.publish("train", 1, {})
+        self.put("train", 1)
         self.fail_step(2, "broke")
         self.assertEqual(self.event(process)["event"], "metrics")
         place = {"run_id": "run-a", "generation": 1, "stage": 3, "group": 0, "channel": "train"}
@@ -148,7 +145,7 @@ class Json(Watching):
 
     def test_a_closing_names_the_last_and_null_where_there_is_none(self):
         process = self.watch("--json")
-        self.publish("train", 1, {})
+        self.put("train", 1)
         self.close_channel(pb.CLOSE_REASON_FINISHED)
         self.close_channel(pb.CLOSE_REASON_ABORTED, "why", channel="empty")
         events = {}
@@ -163,16 +160,15 @@ class Json(Watching):
 
     def test_from_oldest_all_that_is_held_comes_first(self):
         for step in range(1, 4):
-            self.publish("train", step, {"n": step})
+            self.put("train", step, n=step)
         process = self.watch("train", "--from", "oldest", "--json")
         self.assertEqual([self.event(process)["step"] for _ in range(2)], [2, 3])
 
     def publish_and_lose(self):
         """Steps 1 to 9, of which the last two are held."""
         for step in range(1, 10):
-            self.publish("train", step, {"n": step})
-        self.publish("other", 1, {"n": 1})
-        self.until(lambda info: any(c["channel"] == "train" and c["oldest"]["step"] >= 8 for c in info["channels"]))
+            self.put("train", step, n=step)
+        self.put("other", 1, n=1)
 
     def test_from_a_position_it_goes_on_there(self):
         self.publish_and_lose()
@@ -190,24 +186,24 @@ class Json(Watching):
         self.assertEqual(self.line(text), "stage 3  train 3/0  gap: gone up to 8/0, the next held")
 
     def test_a_channel_that_comes_later_begins_at_the_position_too(self):
-        self.publish("other", 1, {})
+        self.put("other", 1)
         process = self.watch("late", "--from", "1:5", "--json")
-        self.publish("late", 4, {})
-        self.publish("late", 5, {})
+        self.put("late", 4)
+        self.put("late", 5)
         self.assertEqual(self.event(process)["step"], 5)
 
     def test_stages_and_groups_can_be_left_out(self):
         process = self.watch("--stage", "1", "--group", "2", "--json")
-        self.publish("train", 1, {})
-        self.publish("train", 2, {}, "--stage", "1")
-        self.publish("train", 3, {}, "--stage", "1", "--group", "2")
+        self.put("train", 1)
+        self.put("train", 2, {"stage": 1})
+        self.put("train", 3, {"stage": 1, "group": 2})
         event = self.event(process)
         self.assertEqual((event["stage"], event["group"], event["step"]), (1, 2, 3))
 
     def test_several_channels_and_patterns(self):
         process = self.watch("a", "b/*", "--json")
         for channel in ("x", "a", "ab", "b/1", "b"):
-            self.publish(channel, 1, {})
+            self.put(channel, 1)
         self.assertEqual([self.event(process)["channel"] for _ in range(2)], ["a", "b/1"])
 
 
@@ -225,7 +221,7 @@ class Misuse(WithDaemon):
 
     def test_an_endpoint_that_goes_away_for_good_ends_it(self):
         process = self.start("watch", "--timeout", "2s")
-        self.until(lambda info: info["load"]["watches"] == 1)
+        self.until(lambda load: load.watches == 1)
         self.daemon.process.kill()
         self.daemon.process.wait()
         out, err = process.communicate(timeout=120)

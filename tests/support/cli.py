@@ -37,9 +37,17 @@ class WithDaemon(unittest.TestCase):
         out, _ = self.run_command("info", "--json")
         return command.strict(out)
 
+    def put(self, channel, step, more=None, **values):
+        """Publishes without the command, which takes its time."""
+        self.daemon.publisher.PublishLossMetrics(pb.PublishLossMetricsRequest(
+            address=stage.address(channel, step, **(more or {})), metrics=stage.metrics(**values)), timeout=10)
+
+    def load(self):
+        return self.daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10).load
+
     def until(self, is_so):
-        """Asks the endpoint until what it shows is so."""
-        while not is_so(self.info()):
+        """Asks the endpoint until its load is so."""
+        while not is_so(self.load()):
             pass
 
     def start(self, name, *args, **more):

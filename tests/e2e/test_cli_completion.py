@@ -123,19 +123,17 @@ class Manual(unittest.TestCase):
         for row in re.findall(r"^ +(\d+)  ", command.run("--help")[1], re.M):
             self.assertRegex(text, rf"(?m)^ +{row}\b")
 
-    def test_the_daemon_s_page_has_every_option_and_no_other(self):
-        path = source("service/daemon/man/stagewired.8")
+    def test_the_daemon_s_page_is_of_its_options(self):
+        path, make = source("service/daemon/man/stagewired.8"), source("service/daemon/man/make-page")
+        made = shell(make, os.environ["STAGEWIRED"])
+        with open(path) as f:
+            self.assertEqual(f.read(), made, "make it anew: service/daemon/man/make-page STAGEWIRED > " + path)
         self.check(path)
         text = self.rendered(path)
         page = shell(os.environ["STAGEWIRED"], "--help")
-        options = set(re.findall(r"^ +(--[a-z-]+)", page, re.M))
-        self.assertEqual(set(re.findall(r"^ +(--[a-z-]+)", text, re.M)), options)
-        for row in re.findall(r"^ +--([a-z-]+) ([A-Z]+)", page, re.M):
-            self.assertIn("--%s %s" % row, text)
+        self.assertEqual(re.findall(r"^ +(--[a-z-]+)", text, re.M), re.findall(r"^  (--[a-z-]+)", page, re.M))
         for variable in re.findall(r"^ +(STAGEWIRE_[A-Z_]+)", page, re.M):
             self.assertIn(variable, text)
-        for default in re.findall(r"\(([0-9a-z]+)\)$", page, re.M):
-            self.assertIn(f"({default})", text)
 
 
 if __name__ == "__main__":

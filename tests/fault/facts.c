@@ -87,10 +87,11 @@ void facts_publish_begins(struct facts *facts, sw_item_kind kind, const sw_addre
     look_for_lag(channel);
 }
 
-void facts_published(struct facts *facts, sw_item_kind kind, const sw_address *at) {
+void facts_published(struct facts *facts, sw_item_kind kind, const sw_address *at, int64_t now_ms) {
     struct channel_facts *channel = facts_channel(facts, kind, at->generation);
     struct known *known = known_at(channel, at);
     known->acked = facts->epoch;
+    known->acked_ms = now_ms;
     if (facts_is_there(facts, known) && !truth_fails(facts->seed, kind, at))
         channel->acked = place_of(at->step, at->call);
 }

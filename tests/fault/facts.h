@@ -10,6 +10,7 @@
 
 struct known {
     uint32_t begun, acked; /* in which epoch; 0: not */
+    int64_t acked_ms;
 };
 
 struct consumer_facts {
@@ -54,7 +55,7 @@ const struct known *facts_known(struct facts *facts, sw_item_kind kind, const sw
 uint32_t *facts_met(struct facts *facts, uint64_t generation, uint64_t meeting);
 
 void facts_publish_begins(struct facts *facts, sw_item_kind kind, const sw_address *at);
-void facts_published(struct facts *facts, sw_item_kind kind, const sw_address *at);
+void facts_published(struct facts *facts, sw_item_kind kind, const sw_address *at, int64_t now_ms);
 void facts_endpoint_ends(struct facts *facts);
 void facts_stage_ends(struct facts *facts, unsigned stage);
 

@@ -63,7 +63,7 @@ static void published(struct judge *judge, const struct call_facts *call, const 
     sw_address at = address_of(end);
     if (end->status == SW_OK) {
         judge->counts.published++;
-        facts_published(&judge->facts, end->kind, &at);
+        facts_published(&judge->facts, end->kind, &at, end->at_ms);
         if (call->epoch == judge->facts.epoch) judge->attached_epoch = call->epoch;
     } else if (end->reason == SW_REASON_NOT_ATTACHED && judge->attached_epoch < judge->facts.epoch) {
         judge->counts.refused++; /* by an endpoint that the lease has yet to reach */

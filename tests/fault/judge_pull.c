@@ -74,11 +74,21 @@ static void skipped(struct judge *judge, const struct event *end) {
     if (channel->latest < end->step) wrong(judge, end, "nothing later was published");
 }
 
+/* It came while the endpoint waited, and long before the wait was over. */
+static bool was_forgotten(struct judge *judge, const struct call_facts *call, const struct event *end) {
+    sw_address at = address_of(end);
+    const struct known *known = facts_known(&judge->facts, end->kind, &at);
+    int64_t over_ms = call->begin.at_ms + call->begin.timeout_ms;
+    return end->what != SAW_LATEST && facts_is_there(&judge->facts, known) &&
+           known->acked_ms < over_ms - 1000;
+}
+
 static void not_yet(struct judge *judge, const struct call_facts *call, const struct event *end) {
     judge->counts.not_yet++;
     bool lived_on = call->epoch == judge->facts.epoch;
     bool was_there = end->what == SAW_LATEST ? call->acked > 0 : call->was_there;
     if (lived_on && was_there) wrong(judge, end, "it was there when it was asked for");
+    if (lived_on && was_forgotten(judge, call, end)) wrong(judge, end, "it came while it was waited for");
 }
 
 /* What the consumer has got it will release; and what it has asked with is released. */

@@ -83,6 +83,7 @@ void facts_publish_begins(struct facts *facts, sw_item_kind kind, const sw_addre
     if (known->begun) return;
     known->begun = facts->epoch;
     if (channel->latest == 0) channel->base = at->step;
+    if (channel->first == 0) channel->first = at->step;
     channel->latest = at->step;
     look_for_lag(channel);
 }
@@ -103,6 +104,7 @@ void facts_endpoint_ends(struct facts *facts) {
         for (unsigned i = 0; i < 2; i++) {
             struct channel_facts *channel = &each->channels[i];
             channel->base = channel->latest;
+            channel->first = 0;
             channel->acked = 0;
             for (unsigned j = 0; j < CONSUMERS; j++) {
                 channel->consumers[j].may_be_dropped = false;

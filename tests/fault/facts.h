@@ -24,6 +24,7 @@ struct channel_facts {
     size_t capacity;
     uint64_t latest; /* begun */
     uint64_t base;   /* nothing before it is in this epoch */
+    uint64_t first;  /* begun in this epoch; 0: none yet */
     uint64_t acked;  /* in this epoch: the newest that is no failure, as place_of */
     struct consumer_facts consumers[CONSUMERS];
 };

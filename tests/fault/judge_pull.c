@@ -53,8 +53,11 @@ static void evicted(struct judge *judge, const struct event *end) {
     judge->counts.evicted++;
     if (facts_may_be_lost(&judge->facts, known)) return;
     if (!known->begun) {
-        /* Skipped, and below all that is exactly known. */
-        bool vague = end->step <= channel->base || channel->latest > end->step + 20;
+        /* Skipped, and below all that is exactly known. Where nothing but a publish began the generation, the
+         * trainer may say only later that it had come further. */
+        bool unprotected = facts_generation(&judge->facts, end->generation)->is_unprotected;
+        bool vague = end->step <= channel->base || channel->latest > end->step + 20 ||
+                     (unprotected && (channel->first == 0 || end->step < channel->first));
         if (!vague) wrong(judge, end, "it was never published");
     } else if (end->what == SAW_PULL && !consumer_of(judge, end)->may_be_dropped &&
                !facts_generation(&judge->facts, end->generation)->is_unprotected) {
@@ -86,7 +89,10 @@ static bool was_forgotten(struct judge *judge, const struct call_facts *call, co
 static void not_yet(struct judge *judge, const struct call_facts *call, const struct event *end) {
     judge->counts.not_yet++;
     bool lived_on = call->epoch == judge->facts.epoch;
-    bool was_there = end->what == SAW_LATEST ? call->acked > 0 : call->was_there;
+    uint64_t latest = facts_channel(&judge->facts, end->kind, end->generation)->latest;
+    /* Of the latest, a failure after it may have pushed it out. */
+    bool was_there =
+        end->what == SAW_LATEST ? call->acked / CALLS_MAX == latest && latest > 0 : call->was_there;
     if (lived_on && was_there) wrong(judge, end, "it was there when it was asked for");
     if (lived_on && was_forgotten(judge, call, end)) wrong(judge, end, "it came while it was waited for");
 }

@@ -8,6 +8,23 @@ static sw_address address_at(uint64_t generation, uint64_t place) {
         .generation = generation, .step = place / CALLS_MAX, .call = (uint32_t)(place % CALLS_MAX)};
 }
 
+static bool must_be_held(struct judge *judge, const sw_address *at) {
+    const struct known *known = facts_known(&judge->facts, SW_METRICS, at);
+    return facts_is_there(&judge->facts, known) &&
+           facts_channel(&judge->facts, SW_METRICS, at->generation)->latest < at->step + KEEP_STEPS;
+}
+
+/* It begins with all that is held, so that only what must be held is missed. */
+static void nothing_before(struct judge *judge, const struct event *event, uint64_t to) {
+    for (uint64_t place = 0; place < to; place++) {
+        sw_address at = address_at(event->generation, place);
+        if (must_be_held(judge, &at))
+            judge_fail(judge,
+                       "%s began with %" PRIu64 ":%" PRIu64 "/%" PRIu32 " and missed what is held before",
+                       actor_name(event->actor), at_words(event));
+    }
+}
+
 /* Nothing between the two is there for certain, unless an endpoint ended since. */
 static void nothing_between(struct judge *judge, const struct event *event, uint64_t from, uint64_t to) {
     for (uint64_t place = from; place < to; place++) {
@@ -39,20 +56,18 @@ static void seen(struct judge *judge, const struct event *event) {
                    actor_name(event->actor), at_words(event));
     if (watch->has_last && at.generation == watch->generation)
         nothing_between(judge, event, watch->place + 1, place);
-    else if (watch->has_last)
-        nothing_between(judge, event, 0, place);
+    else
+        nothing_before(judge, event, place);
     move_to(judge, event, place);
 }
 
 /* What is said to be gone must have had leave to go. */
 static void gap(struct judge *judge, const struct event *event) {
-    struct channel_facts *channel = facts_channel(&judge->facts, SW_METRICS, event->generation);
     uint64_t from = place_of(event->step, event->call), to = place_of(event->next_step, event->next_call);
     judge->counts.gaps++;
     for (uint64_t place = from; place < to; place++) {
         sw_address at = address_at(event->generation, place);
-        const struct known *known = facts_known(&judge->facts, SW_METRICS, &at);
-        if (facts_is_there(&judge->facts, known) && channel->latest < at.step + KEEP_STEPS)
+        if (must_be_held(judge, &at))
             judge_fail(judge, "%s was told that %" PRIu64 ":%" PRIu64 "/%" PRIu32 " is gone",
                        actor_name(event->actor), at.generation, at.step, at.call);
     }

@@ -8,22 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <stagewire/client.h>
 
 #include "proto/base/malloc_settings.h"
+#include "tests/support/bench_rows.h"
 #include "tests/support/daemon.h"
 #include "tests/support/raw_socket.h"
 
-#define MIB        (1ull << 20)
-#define LARGEST    (1024 * MIB)
-#define CALLS      2000
-#define WAKES      500
-#define METRICS    1024 /* bytes of a raw answer: what 20 metrics take */
-#define ROUNDS     5
-#define ROUNDS_MAX 64
+#define MIB     (1ull << 20)
+#define LARGEST (1024 * MIB)
+#define CALLS   2000
+#define WAKES   500
+#define METRICS 1024 /* bytes of a raw answer: what 20 metrics take */
 
 struct bench {
     struct raw_server raw_server;
@@ -33,50 +31,6 @@ struct bench {
     char *into;
     uint64_t step;
 };
-
-static void must(sw_status status, const sw_error *error) {
-    if (status == SW_OK) return;
-    fprintf(stderr, "bench: %s: %s\n", sw_status_name(status), error->message);
-    exit(1);
-}
-
-static double now_us(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double quantile(double *values, size_t count, double q) {
-    qsort(values, count, sizeof *values, ascending);
-    return values[(size_t)((double)(count - 1) * q)];
-}
-
-/* ---- rows ---- */
-
-struct row {
-    const char *name, *unit;
-    double raw[ROUNDS_MAX], ours[ROUNDS_MAX], ratio[ROUNDS_MAX];
-    int count;
-};
-
-static void row_add(struct row *row, double raw, double ours) {
-    row->raw[row->count] = raw;
-    row->ours[row->count] = ours;
-    row->ratio[row->count++] = ours / raw;
-}
-
-static void row_print(struct row *row) {
-    size_t n = (size_t)row->count;
-    double middle = quantile(row->ratio, n, 0.5);
-    printf("%-44s %9.2f %9.2f %-5s %6.2f  (%.2f to %.2f)\n", row->name, quantile(row->raw, n, 0.5),
-           quantile(row->ours, n, 0.5), row->unit, middle, row->ratio[0], row->ratio[n - 1]);
-    fflush(stdout);
-}
 
 /* ---- streaming ---- */
 
@@ -89,9 +43,9 @@ static void publish_tensor(struct bench *b, const char *channel, uint64_t size) 
     memset(b->into, 0x5a, size);
     sw_named_tensor tensor = {"t", {SW_U8, 1, shape, b->into, size}, NULL};
     sw_error error;
-    must(sw_publish_tensors(sw_client_publisher(b->publishing), &(sw_address){.channel = channel}, &tensor, 1,
-                            0, NULL, &error),
-         &error);
+    bench_must(sw_publish_tensors(sw_client_publisher(b->publishing), &(sw_address){.channel = channel},
+                                  &tensor, 1, 0, NULL, &error),
+               &error);
 }
 
 static double pull_tensor(struct bench *b, sw_client *client, const char *channel, uint64_t size) {
@@ -99,9 +53,9 @@ static double pull_tensor(struct bench *b, sw_client *client, const char *channe
     sw_pull pull = {.address = {.channel = channel}};
     sw_tensors *tensors;
     sw_error error;
-    double begun = now_us();
-    must(sw_client_get_tensors(client, &pull, &request, 1, &tensors, &error), &error);
-    double took = now_us() - begun;
+    double begun = bench_now_us();
+    bench_must(sw_client_get_tensors(client, &pull, &request, 1, &tensors, &error), &error);
+    double took = bench_now_us() - begun;
     sw_tensors_destroy(tensors);
     return took;
 }
@@ -116,9 +70,9 @@ static void bench_stream(struct bench *b, const char *name, sw_client *client, u
     for (int round = 0; round < rounds; round++) {
         double raw = 0, ours = 0;
         for (int i = 0; i < repeat; i++) {
-            double begun = now_us();
+            double begun = bench_now_us();
             raw_ask(b->raw, b->into, size);
-            raw += now_us() - begun;
+            raw += bench_now_us() - begun;
         }
         for (int i = 0; i < repeat; i++) ours += pull_tensor(b, client, channel, size);
         uint64_t bytes = size * (uint64_t)repeat;
@@ -132,7 +86,7 @@ static void bench_stream(struct bench *b, const char *name, sw_client *client, u
 static sw_value twenty_metrics(sw_entry *entries, char names[20][48]) {
     for (int i = 0; i < 20; i++) {
         snprintf(names[i], sizeof names[i], "train/policy/some_loss_component_no_%02d", i);
-        entries[i] = (sw_entry){sw_text_of(names[i]), sw_number(now_us())};
+        entries[i] = (sw_entry){sw_text_of(names[i]), sw_number(bench_now_us())};
     }
     return sw_dict(entries, 20);
 }
@@ -142,18 +96,18 @@ static void publish_metrics(struct bench *b, uint64_t step) {
     char names[20][48];
     sw_value metrics = twenty_metrics(entries, names);
     sw_error error;
-    must(sw_publish_metrics(sw_client_publisher(b->publishing),
-                            &(sw_address){.channel = "train", .step = step}, &metrics, 0, NULL, &error),
-         &error);
+    bench_must(sw_publish_metrics(sw_client_publisher(b->publishing),
+                                  &(sw_address){.channel = "train", .step = step}, &metrics, 0, NULL, &error),
+               &error);
 }
 
 static double median_raw_call(struct bench *b, double *times) {
     for (int i = 0; i < CALLS; i++) {
-        double begun = now_us();
+        double begun = bench_now_us();
         raw_ask(b->raw, b->into, METRICS);
-        times[i] = now_us() - begun;
+        times[i] = bench_now_us() - begun;
     }
-    return quantile(times, CALLS, 0.5);
+    return bench_quantile(times, CALLS, 0.5);
 }
 
 static double median_pull(sw_client *client, double *times, double *ret_p99) {
@@ -161,13 +115,13 @@ static double median_pull(sw_client *client, double *times, double *ret_p99) {
     sw_error error;
     for (int i = 0; i < CALLS; i++) {
         sw_metrics *metrics;
-        double begun = now_us();
-        must(sw_client_get_metrics(client, &pull, &metrics, &error), &error);
-        times[i] = now_us() - begun;
+        double begun = bench_now_us();
+        bench_must(sw_client_get_metrics(client, &pull, &metrics, &error), &error);
+        times[i] = bench_now_us() - begun;
         sw_metrics_destroy(metrics);
     }
-    *ret_p99 = quantile(times, CALLS, 0.99);
-    return quantile(times, CALLS, 0.5);
+    *ret_p99 = bench_quantile(times, CALLS, 0.99);
+    return bench_quantile(times, CALLS, 0.5);
 }
 
 static void bench_calls(struct bench *b, const char *name, sw_client *client, int rounds) {
@@ -189,7 +143,7 @@ static void wait_until_it_waits(struct bench *b) {
     sw_error error;
     for (uint64_t waiting = 0; !waiting;) {
         sw_info *info;
-        must(sw_client_info(b->publishing, 0, &info, &error), &error);
+        bench_must(sw_client_info(b->publishing, 0, &info, &error), &error);
         waiting = info->waiting;
         sw_info_destroy(info);
     }
@@ -202,16 +156,16 @@ static double median_wake(struct bench *b, sw_client *client, double *times) {
         sw_pull pull = {.address = {.channel = "train", .step = ++b->step}};
         sw_call *call;
         sw_metrics *metrics;
-        must(sw_client_start_metrics(client, &pull, &call, &error), &error);
+        bench_must(sw_client_start_metrics(client, &pull, &call, &error), &error);
         wait_until_it_waits(b);
-        double begun = now_us();
+        double begun = bench_now_us();
         publish_metrics(b, b->step);
-        must(sw_call_finish_metrics(call, &metrics, &error), &error);
-        times[i] = now_us() - begun;
+        bench_must(sw_call_finish_metrics(call, &metrics, &error), &error);
+        times[i] = bench_now_us() - begun;
         sw_metrics_destroy(metrics);
         sw_call_destroy(call);
     }
-    return quantile(times, WAKES, 0.5);
+    return bench_quantile(times, WAKES, 0.5);
 }
 
 static void bench_wake(struct bench *b, int rounds) {
@@ -229,7 +183,7 @@ static void bench_wake(struct bench *b, int rounds) {
 static sw_client *connect_to(const char *target) {
     sw_client *client;
     sw_error error;
-    must(sw_client_open(target, NULL, &client, &error), &error);
+    bench_must(sw_client_open(target, NULL, &client, &error), &error);
     return client;
 }
 
@@ -260,11 +214,7 @@ static void close_bench(struct bench *b) {
 }
 
 int main(int argc, char **argv) {
-    int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
-    if (rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: bench_ratios [ROUNDS], 1 to %d\n", ROUNDS_MAX);
-        return 2;
-    }
+    int rounds = bench_rounds(argc, argv);
     malloc_keep_for_streams();
     static struct bench b;
     open_bench(&b);

@@ -1,5 +1,7 @@
 """stagewire explain: every word in brackets that an error ends with."""
+import os
 import re
+import subprocess
 import unittest
 
 import command
@@ -30,6 +32,17 @@ class Explain(unittest.TestCase):
             for key in ("meaning", "cause", "remedy"):
                 self.assertIn(row[key], flat)
             self.assertLessEqual(max(map(len, out.splitlines())), 80)
+
+    def test_what_it_says_to_do_can_be_done(self):
+        listed, _ = self.explain("--json")
+        known = command.run("--help")[1] + subprocess.run([os.environ["STAGEWIRED"], "--help"], capture_output=True,
+                                                          text=True).stdout
+        known += "".join(command.run(name, "--help")[1] for name in command.names())
+        for row in command.lines(listed):
+            for option in re.findall(r"--[a-z-]+", row["cause"] + row["remedy"]):
+                self.assertRegex(known, option + r"\b", row["reason"])
+            for name in re.findall(r"'stagewire (\w+)", row["cause"] + row["remedy"]):
+                self.assertIn(name, command.names())
 
     def test_it_takes_the_word_however_it_is_written(self):
         expected, _ = self.explain("NOT_YET")

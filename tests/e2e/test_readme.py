@@ -20,6 +20,13 @@ class Readme(unittest.TestCase):
         self.assertEqual(shown, read("client", "examples", "publish_and_pull.c"))
         self.assertLess(len(shown.splitlines()), 40)
 
+    def test_its_commands_are_commands(self):
+        listed = subprocess.run([os.environ["STAGEWIRE"], "--help"], capture_output=True, text=True).stdout
+        shown = re.findall(r"stagewire (\w+)", re.search(r"## From the shell\n+```sh\n(.*?)```", read("README.md"), re.S).group(1))
+        self.assertGreater(len(shown), 5)
+        for name in shown:
+            self.assertRegex(listed, rf"(?m)^  {name} ")
+
     def test_its_example_prints_the_loss_that_was_published(self):
         program = os.path.join(os.environ["STAGEWIRE_EXAMPLES"], "publish_and_pull")
         out = subprocess.run([program], capture_output=True, text=True, timeout=30)

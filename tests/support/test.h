@@ -1,4 +1,4 @@
-/* What every test includes: Criterion, or under ThreadSanitizer, where Criterion
+/* What every test includes: Criterion, or under ThreadSanitizer and qemu, where it
  * aborts at start, a stand-in for the part of it that tests may use. That part is
  *
  *   Test(suite, name, .init, .fini, .timeout)    TestSuite(suite, .init, .fini, .timeout)
@@ -7,8 +7,7 @@
  *   cr_assert_str_eq  cr_assert_str_neq  cr_log_info
  *
  * each with an optional message, a string literal and its arguments. Both run every
- * test in a process of its own. Tests of rooms without threads, which are not run
- * under ThreadSanitizer, may use all of Criterion. */
+ * test in a process of its own. */
 #ifndef STAGEWIRE_TESTS_SUPPORT_TEST_H
 #define STAGEWIRE_TESTS_SUPPORT_TEST_H
 

@@ -3,11 +3,7 @@ set(packages library libstagewire0 dev libstagewire-dev command stagewire daemon
 
 # ---- what Debian wants in each of them, and a plain install does not ----
 
-find_program(GZIP gzip)
-if(GZIP)
-    execute_process(COMMAND ${GZIP} -9nc ${CMAKE_CURRENT_SOURCE_DIR}/debian/changelog
-                    OUTPUT_FILE ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
-endif()
+compress(${CMAKE_CURRENT_SOURCE_DIR}/debian/changelog ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz)
 set(documents ${packages})
 while(documents)
     list(POP_FRONT documents component package)

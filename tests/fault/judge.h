@@ -43,6 +43,7 @@ struct judge {
     bool drains;             /* has the endpoint ever been told to */
     bool is_quiet, has_failed, is_verbose;
     int64_t begun_ms, worst_overshoot_ms;
+    unsigned late_answers;
     struct event last[LAST_EVENTS];
     char worst_note[128];
     bool has_pulled_last[CONSUMERS];

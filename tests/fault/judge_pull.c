@@ -13,6 +13,29 @@ static void wrong(struct judge *judge, const struct event *end, const char *why)
                sw_status_name(end->status), sw_reason_name(end->reason), end->note, why);
 }
 
+/* Since when it is certain what a pull of it is answered: it, or something after it, is there. INT64_MAX: it
+ * is not. */
+static int64_t certain_since(struct judge *judge, const struct event *end) {
+    uint64_t latest = facts_channel(&judge->facts, end->kind, end->generation)->latest;
+    for (uint64_t place = place_of(end->step, end->call); place < place_of(latest + 1, 0); place++) {
+        sw_address at = {
+            .generation = end->generation, .step = place / CALLS_MAX, .call = (uint32_t)(place % CALLS_MAX)};
+        const struct known *known = facts_known(&judge->facts, end->kind, &at);
+        if (facts_is_there(&judge->facts, known)) return known->acked_ms;
+    }
+    return INT64_MAX;
+}
+
+/* It was certain long before, but the answer came when the wait was over: nobody woke the pull. A slow
+ * machine may do that once, a store that forgets does it again and again. */
+static void look_at_the_wait(struct judge *judge, const struct call_facts *call, const struct event *end) {
+    enum { LATE_ANSWERS = 3, SHORTLY_MS = 400 };
+    int64_t over_ms = call->begin.at_ms + call->begin.timeout_ms - SHORTLY_MS;
+    if (!call->in_quiet || end->at_ms < over_ms || certain_since(judge, end) > over_ms - 1000) return;
+    if (++judge->late_answers == LATE_ANSWERS)
+        wrong(judge, end, "pulls are answered only when the wait is over");
+}
+
 static void got(struct judge *judge, const struct event *end) {
     sw_address at = address_of(end);
     bool is_failure = end->status != SW_OK;
@@ -77,13 +100,10 @@ static void skipped(struct judge *judge, const struct event *end) {
     if (channel->latest < end->step) wrong(judge, end, "nothing later was published");
 }
 
-/* It came while the endpoint waited, and long before the wait was over. */
+/* It became certain while the endpoint waited, and long before the wait was over. */
 static bool was_forgotten(struct judge *judge, const struct call_facts *call, const struct event *end) {
-    sw_address at = address_of(end);
-    const struct known *known = facts_known(&judge->facts, end->kind, &at);
     int64_t over_ms = call->begin.at_ms + call->begin.timeout_ms;
-    return end->what != SAW_LATEST && facts_is_there(&judge->facts, known) &&
-           known->acked_ms < over_ms - 1000;
+    return end->what != SAW_LATEST && certain_since(judge, end) < over_ms - 1000;
 }
 
 static void not_yet(struct judge *judge, const struct call_facts *call, const struct event *end) {
@@ -117,6 +137,7 @@ void judge_pull(struct judge *judge, const struct call_facts *call, const struct
             got_latest(judge, call, end);
         else
             got(judge, end);
+        look_at_the_wait(judge, call, end);
         break;
     case SW_REASON_EVICTED:
         evicted(judge, end);

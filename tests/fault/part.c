@@ -29,10 +29,12 @@ bool part_is_over(const struct part *part, uint64_t generation, uint64_t step) {
     return last > 0 && generation == atomic_load(&part->control->last_generation) && step > last;
 }
 
-void tick_wait(int ticks, int timeout_ms) {
+bool tick_wait(int ticks, int timeout_ms) {
     struct pollfd wait = {.fd = ticks, .events = POLLIN};
     eventfd_t ignored;
-    if (poll(&wait, 1, timeout_ms) == 1) eventfd_read(ticks, &ignored);
+    if (poll(&wait, 1, timeout_ms) != 1) return false;
+    eventfd_read(ticks, &ignored);
+    return true;
 }
 
 void tick(int ticks) {

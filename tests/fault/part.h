@@ -50,8 +50,8 @@ struct speaker {
     uint64_t first_meeting; /* of the generation that it begins with */
 };
 void *speaker_play(void *speaker);
-/* The eventfd becomes readable, or so many ms pass. */
-void tick_wait(int ticks, int timeout_ms);
+/* The eventfd becomes readable; false where so many ms pass before. */
+bool tick_wait(int ticks, int timeout_ms);
 void tick(int ticks);
 
 #endif

@@ -129,6 +129,8 @@ static void train(struct trainer *trainer) {
     while (!is_replaced(trainer)) {
         choose_last(trainer, step);
         uint64_t last = atomic_load(&trainer->part->control->last_step);
+        /* At last all wait for each step before it comes: so that it is seen whether they are woken. */
+        while (last > 0 && step < last && tick_wait(trainer->part->ticks, 300)) continue;
         if ((last == 0 || step < last) && !publish_step(trainer, ++step)) break;
         check_lease(trainer);
         if (step % 3 == 0) tick(trainer->speaker.ticks);

@@ -3,7 +3,9 @@ import contextlib
 import os
 import random
 import resource
+import select
 import socket
+import ssl
 import tempfile
 import threading
 import time
@@ -11,6 +13,7 @@ import unittest
 
 import grpc
 
+import certs
 import h2
 import stage
 from stage import pb, reason, rpc
@@ -51,6 +54,7 @@ class Abused(unittest.TestCase):
     """A daemon on loopback, where harm comes from, and on a Unix socket, where the others are."""
     arguments = ()
     descriptors_allowed = None
+    context = None  # of TLS
 
     def setUp(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -72,7 +76,11 @@ class Abused(unittest.TestCase):
         self.beside, self.publisher = rpc.StageServiceStub(channel), rpc.PublisherServiceStub(channel)
         self.publisher.PublishLossMetrics(pb.PublishLossMetricsRequest(
             address=stage.address("train", 1), metrics=stage.metrics(v=1)), timeout=10)
-        self.daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10)  # so that its connection counts as before
+        self.be_there_before()
+
+    def be_there_before(self):
+        """So that the connection of this client is counted as before."""
+        self.daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10)
 
     # ---- what the daemon shows ----
 
@@ -127,7 +135,7 @@ class Abused(unittest.TestCase):
             self.assertLess(memory_after, memory + MEMORY_MIB * 1024, "KiB of memory")
 
     def connect(self, **more):
-        return self.stack.enter_context(contextlib.closing(h2.connect(self.target, **more)))
+        return self.stack.enter_context(contextlib.closing(h2.connect(self.target, context=self.context, **more)))
 
     def leave(self):
         self.stack.close()
@@ -255,6 +263,25 @@ class Abuse(Abused):
             self.assertEqual(error.code(), grpc.StatusCode.UNAVAILABLE)
             return None
 
+    def test_pings_a_second_apart_are_answered_all(self):
+        connection = self.connect()
+        frames = h2.read_frames(connection)
+        for number in range(6):
+            ping = number.to_bytes(8, "big")
+            connection.sendall(h2.frame(h2.PING, payload=ping))
+            kind, said = next((kind, said) for kind, _, said in frames if kind in (h2.PING, h2.GOAWAY))
+            self.assertEqual((kind, said), (h2.PING, ping))
+            self.assertEqual(select.select([connection], [], [], 1.1)[0], [], "more than an answer")
+
+    def test_a_flood_of_pings(self):
+        def wave():
+            connection = self.connect()
+            with contextlib.suppress(OSError):
+                connection.sendall(h2.frame(h2.PING, payload=bytes(8)) * 1000)
+            last = [said for kind, _, said in h2.read_frames(connection) if kind == h2.GOAWAY]
+            self.assertIn(b"too_many_pings", last[-1])
+        self.survives(wave)
+
     def test_an_unknown_method(self):
         ask = self.daemon.channel.unary_unary("/stagewire.v1.StageService/Nothing", None, None)
 
@@ -264,6 +291,44 @@ class Abuse(Abused):
                     ask(b"", timeout=10)
                 self.assertEqual(caught.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
         self.survives(wave)
+
+
+class WrongHeaders(Abused):
+    """CVE-2023-1428: one of these, and some gRPCs ended once all headers together were too long."""
+    WRONG = ({"te": "x"}, {"scheme": "x"}, {"more": h2.header("grpclb_client_stats", "x")},
+             {"te": "x", "scheme": "x", "more": h2.header("grpclb_client_stats", "x")})
+
+    def outcome(self, **headers):
+        """The kind of frame that such a call is answered with; None: its connection ended."""
+        connection = self.connect()
+        connection.sendall(h2.headers(1, h2.request_headers(GET_INFO, **headers)))
+        return next((kind for kind, stream, _ in h2.read_frames(connection) if stream == 1 or kind == h2.GOAWAY), None)
+
+    def test_one_that_is_wrong_among_too_many(self):
+        self.assertEqual(self.outcome(), h2.HEADERS)
+
+        def wave():
+            for wrong in self.WRONG:
+                for size in (0, 9000, 15000, 40000):
+                    long = {**wrong, "more": wrong.get("more", b"") + h2.header("x-long", b"x" * size)}
+                    self.assertEqual(self.outcome(**long), h2.HEADERS, f"{wrong}, {size} bytes more")
+            self.leave()
+        self.survives(wave)
+
+
+class WrongHeadersOverTls(WrongHeaders):
+    @classmethod
+    def setUpClass(cls):
+        cls.certificates = certs.Folder("--stages", "1")
+        cls.addClassCleanup(cls.certificates.close)
+        cls.arguments = cls.certificates.pair("stage-0")
+        cls.context = ssl.create_default_context(cafile=cls.certificates("ca.pem"))
+        cls.context.check_hostname = False
+        cls.context.set_alpn_protocols(["h2"])
+        cls.context.load_cert_chain(cls.certificates("watcher.pem"), cls.certificates("watcher.key"))
+
+    def be_there_before(self):
+        """Every connection is by hand."""
 
 
 class Calls(Abused):

@@ -30,10 +30,18 @@ def header(name, value):
     return b"\x00" + text(name) + text(value)
 
 
-def request_headers(path, more=b""):
+def request_headers(path, more=b"", scheme="http", te="trailers"):
     return b"".join(header(*pair) for pair in (
-        (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "abuse"),
-        ("content-type", "application/grpc"), ("te", "trailers"))) + more
+        (":method", "POST"), (":scheme", scheme), (":path", path), (":authority", "abuse"),
+        ("content-type", "application/grpc"), ("te", te))) + more
+
+
+def headers(stream, block, flags=END_STREAM):
+    """However long: what doesn't fit into HEADERS goes on in CONTINUATIONs."""
+    parts = [block[i:i + 16384] for i in range(0, len(block), 16384)]
+    ends = [0] * (len(parts) - 1) + [END_HEADERS]
+    return b"".join(frame(CONTINUATION if i else HEADERS, end | (0 if i else flags), stream, part)
+                    for i, (part, end) in enumerate(zip(parts, ends)))
 
 
 def call(stream, path, message=None, flags=END_STREAM):
@@ -44,9 +52,11 @@ def call(stream, path, message=None, flags=END_STREAM):
     return frame(HEADERS, END_HEADERS, stream, request_headers(path)) + frame(DATA, flags, stream, body)
 
 
-def connect(target, greet=True, settings=b""):
+def connect(target, greet=True, settings=b"", context=None):
     host, port = target.rsplit(":", 1)
     connection = socket.create_connection((host, int(port)), timeout=120)
+    if context:
+        connection = context.wrap_socket(connection)
     if greet:
         connection.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
     return connection
@@ -54,6 +64,23 @@ def connect(target, greet=True, settings=b""):
 
 def setting(key, value):
     return struct.pack(">HI", key, value)
+
+
+def read_frames(connection):
+    """(kind, stream, payload) of each, until the other side is done with it."""
+    heard = b""
+    while True:
+        while len(heard) >= 9 and len(heard) >= 9 + int.from_bytes(heard[:3], "big"):
+            size = int.from_bytes(heard[:3], "big")
+            yield heard[3], int.from_bytes(heard[5:9], "big"), heard[9:9 + size]
+            heard = heard[9 + size:]
+        try:
+            more = connection.recv(65536)
+        except ConnectionError:
+            return
+        if not more:
+            return
+        heard += more
 
 
 def drain(connection):

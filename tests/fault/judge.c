@@ -219,10 +219,16 @@ static bool has_seen_last(const struct judge *judge, enum actor watcher, uint64_
     return watch->generation == generation && watch->place == place_of(last_step, calls - 1);
 }
 
+static bool has_pulled_last(const struct judge *judge, unsigned consumer, uint64_t generation,
+                            uint64_t last_step) {
+    const sw_address *pulled = &judge->pulled[consumer];
+    return pulled->generation == generation && pulled->step == last_step;
+}
+
 bool judge_all_is_well(const struct judge *judge, uint64_t generation, uint64_t last_step) {
     bool well = has_seen_last(judge, WATCHER, generation, last_step) &&
                 has_seen_last(judge, LATE_WATCHER, generation, last_step);
-    for (unsigned i = 0; i < CONSUMERS; i++) well = well && judge->has_pulled_last[i];
+    for (unsigned i = 0; i < CONSUMERS; i++) well = well && has_pulled_last(judge, i, generation, last_step);
     for (unsigned i = 0; i < STAGES; i++) well = well && judge->quiet_meetings[i] >= 2;
     return well;
 }
@@ -231,7 +237,7 @@ void judge_print_missing(const struct judge *judge, uint64_t generation, uint64_
     printf("of %" PRIu64 ":%" PRIu64 ": watchers %d %d, pulled", generation, last_step,
            has_seen_last(judge, WATCHER, generation, last_step),
            has_seen_last(judge, LATE_WATCHER, generation, last_step));
-    for (unsigned i = 0; i < CONSUMERS; i++) printf(" %d", judge->has_pulled_last[i]);
+    for (unsigned i = 0; i < CONSUMERS; i++) printf(" %d", has_pulled_last(judge, i, generation, last_step));
     printf(", met");
     for (unsigned i = 0; i < STAGES; i++) printf(" %u", judge->quiet_meetings[i]);
     printf("\n");

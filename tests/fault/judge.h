@@ -46,7 +46,7 @@ struct judge {
     unsigned late_answers;
     struct event last[LAST_EVENTS];
     char worst_note[128];
-    bool has_pulled_last[CONSUMERS];
+    sw_address pulled[CONSUMERS]; /* the tensors that each got last */
     unsigned quiet_meetings[STAGES];
 };
 

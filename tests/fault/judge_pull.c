@@ -126,8 +126,7 @@ static void note_progress(struct judge *judge, const struct call_facts *call, co
         consumer->released = call->releases;
     bool has_arrived = end->status == SW_OK || end->reason == SW_REASON_STEP_FAILED;
     if (has_arrived && end->step > consumer->arrived) consumer->arrived = end->step;
-    if (has_arrived && judge->is_quiet && end->kind == SW_TENSORS)
-        judge->has_pulled_last[end->actor - PULLER_0] = true;
+    if (has_arrived && end->kind == SW_TENSORS) judge->pulled[end->actor - PULLER_0] = address_of(end);
 }
 
 void judge_pull(struct judge *judge, const struct call_facts *call, const struct event *end) {

@@ -108,7 +108,7 @@ void facts_endpoint_ends(struct facts *facts) {
             channel->acked = 0;
             for (unsigned j = 0; j < CONSUMERS; j++) {
                 channel->consumers[j].may_be_dropped = false;
-                channel->consumers[j].released = 0;
+                channel->consumers[j].released = channel->consumers[j].may_be_released = 0;
             }
         }
     }

@@ -14,9 +14,10 @@ struct known {
 };
 
 struct consumer_facts {
-    uint64_t arrived;    /* the newest step that it got: released by its next pull */
-    uint64_t released;   /* steps below are released for certain */
-    bool may_be_dropped; /* its lag may have been too much */
+    uint64_t arrived;         /* the newest step that it got: released by its next pull */
+    uint64_t released;        /* steps below are released for certain */
+    uint64_t may_be_released; /* as far as it ever asked, also in a life that ended */
+    bool may_be_dropped;      /* its lag may have been too much */
 };
 
 struct channel_facts {

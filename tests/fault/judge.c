@@ -98,12 +98,19 @@ static void released(struct judge *judge, const struct call_facts *call, const s
 
 /* ---- calls ---- */
 
+static void may_release(struct channel_facts *channel, enum actor puller, uint64_t below) {
+    struct consumer_facts *consumer = &channel->consumers[puller - PULLER_0];
+    if (below > consumer->may_be_released) consumer->may_be_released = below;
+}
+
 static void call_begins(struct judge *judge, const struct event *begin) {
     struct facts *facts = &judge->facts;
     struct call_facts *call = &judge->calls[begin->actor];
     sw_address at = address_of(begin);
     *call = (struct call_facts){
         .is_open = true, .begin = *begin, .epoch = facts->epoch, .in_quiet = judge->is_quiet};
+    if (begin->what == SAW_RELEASE)
+        may_release(facts_channel(facts, begin->kind, at.generation), begin->actor, at.step);
     if (begin->what == SAW_PUBLISH) facts_publish_begins(facts, begin->kind, &at);
     if (begin->what == SAW_ATTACH && begin->actor == TRAINER) facts->newest_generation = at.generation;
     if (begin->what == SAW_EXCHANGE)
@@ -115,6 +122,7 @@ static void call_begins(struct judge *judge, const struct event *begin) {
         if (begin->what == SAW_PULL) {
             uint64_t arrived = channel->consumers[begin->actor - PULLER_0].arrived;
             if (arrived > 0 && arrived < at.step) call->releases = arrived + 1;
+            may_release(channel, begin->actor, call->releases);
         }
     }
 }

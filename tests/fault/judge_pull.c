@@ -63,7 +63,8 @@ static bool may_have_gone(struct judge *judge, const struct event *end) {
     for (unsigned i = 0; i < CONSUMERS; i++) {
         /* A pull that is under way may have released more than is known. */
         const struct consumer_facts *consumer = &channel->consumers[i];
-        bool has_released = consumer->arrived >= end->step || consumer->released > end->step;
+        bool has_released = consumer->arrived >= end->step || consumer->released > end->step ||
+                            consumer->may_be_released > end->step;
         if (!has_released && !consumer->may_be_dropped) return false;
     }
     return true;

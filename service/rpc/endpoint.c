@@ -42,7 +42,8 @@ static sw_status parse_listeners(sw_endpoint *endpoint, const sw_endpoint_option
         if (status != SW_OK) return status;
         endpoint->listener_count++;
         if (listener->class != LISTENER_OTHER || endpoint->tls) continue;
-        log_warn("plaintext beyond this machine: whoever reaches the port can read and pull everything",
+        log_warn("plaintext beyond this machine: what passes can be read, and whoever reaches the port is "
+                 "@plaintext",
                  LOG_TEXT("listen", options->listen[i]));
     }
     return parse_health_listener(endpoint, options->health_listen, error);

@@ -115,7 +115,9 @@ struct cert *cert_leaf(const struct cert *ca, const char *spiffe_id) {
 static char *text_of(BIO *bio) {
     char *data;
     long size = BIO_get_mem_data(bio, &data);
-    char *text = strndup(data, (size_t)size);
+    char *text = calloc(1, (size_t)size + 1);
+    check(text != NULL, "memory for a PEM text");
+    memcpy(text, data, (size_t)size);
     BIO_free(bio);
     return text;
 }

@@ -18,7 +18,7 @@ static unsigned first;
 
 static void open_all(void) {
     static const char *const young[] = {
-        "--max-connection-age", "250ms", "--connection-age-grace", "100ms", "--publisher-grace", "3s", NULL};
+        "--max-connection-age", "500ms", "--connection-age-grace", "500ms", "--publisher-grace", "3s", NULL};
     bench_open(&b, young);
     relay = relay_open(daemon_target(b.daemon, 0));
     client = bench_client_of(&b, relay_target(relay), 20000);

@@ -1,7 +1,7 @@
-/* What every test includes: Criterion, or under ThreadSanitizer and qemu, where it
- * aborts at start, a stand-in for the part of it that tests may use. That part is
+/* What every test includes: Criterion, or under sanitizers and qemu, where it aborts at
+ * start or is slow, a stand-in for the part of it that tests may use. That part is
  *
- *   Test(suite, name, .init, .fini, .timeout)    TestSuite(suite, .init, .fini, .timeout)
+ *   Test(suite, name, .init, .fini, .timeout, .exit_code)    TestSuite(suite, .init, .fini, .timeout)
  *   cr_assert  cr_assert_not  cr_assert_null  cr_assert_not_null
  *   cr_assert_eq  cr_assert_neq  cr_assert_lt  cr_assert_leq  cr_assert_gt  cr_assert_geq
  *   cr_assert_str_eq  cr_assert_str_neq  cr_log_info

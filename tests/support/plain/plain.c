@@ -7,7 +7,7 @@
 static struct plain_test *tests, **tests_end = &tests;
 static struct plain_test *suites;
 
-// ThreadSanitizer slows what a timeout was chosen for.
+// Sanitizers slow what a timeout was chosen for.
 enum { SLOWER = 10 };
 
 void plain_add_test(struct plain_test *test) {
@@ -66,7 +66,7 @@ static bool passes(struct plain_test *test) {
         perror("cannot run a test");
         return false;
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == test->exit_code) return true;
     if (WIFSIGNALED(status))
         fprintf(stderr, "FAILED %s/%s: signal %d\n", test->suite, test->name, WTERMSIG(status));
     else

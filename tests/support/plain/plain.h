@@ -16,6 +16,7 @@ struct plain_test {
     void (*init)(void);
     void (*fini)(void);
     double timeout; // seconds; 0: none
+    int exit_code;  // that it must end with
     struct plain_test *next;
 };
 

@@ -1,5 +1,4 @@
-/* Leaks on purpose: tests/run fails unless AddressSanitizer reports it although
- * Criterion ends with status 0. */
+/* Leaks on purpose: tests/run fails unless AddressSanitizer reports it. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -233,7 +232,6 @@ enum cli_exit cmd_watch(int argc, char **argv) {
     };
     options_parse(&cmd_watch_argp, argc, argv, 0, &watch);
     watch.options.grace_ms = watch.options.timeout_ms;
-    signal(SIGPIPE, SIG_IGN);
     enum cli_exit code = options_connect(&watch.options, &watch.client);
     if (code != EXIT_OK) return code;
     code = run(&watch);

@@ -1,4 +1,5 @@
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ int main(int argc, char **argv) {
     malloc_keep_for_streams();
     grpc_compat_tls13_only();
     argp_err_exit_status = EXIT_USAGE;
+    signal(SIGPIPE, SIG_IGN); /* a peer or reader that goes away is noticed by whoever writes */
     struct chosen chosen = {0};
     char program[] = "stagewire", name[64];
     argv[0] = program;

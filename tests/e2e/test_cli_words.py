@@ -1,7 +1,10 @@
 """The command's help, version and what it says of misuse."""
+import os
+import subprocess
 import unittest
 
 import command
+import stage
 
 
 class TheWordsOfTheCommand(unittest.TestCase):
@@ -60,6 +63,40 @@ class TheWordsOfTheCommand(unittest.TestCase):
         code, out, err = command.run("info", "unix:/nonexistent/stagewire.sock", "--timeout", "500ms")
         self.assertEqual((code, out), (5, ""))
         self.assertIn("/nonexistent/stagewire.sock", err)
+
+
+class WhereTheWordsGo(unittest.TestCase):
+    """One rule for every command; those that go on until they are ended have it in their own tests, too."""
+    commands = (("explain",), ("man-page",), ("info",), ("get", "train", "1"), ("doctor",))
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = stage.Daemon()
+        assert command.run("publish", *cls.daemon.targets, "train", "1", given='{"n": 1}')[0] == 0
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.close()
+
+    def write_to(self, output):
+        for name, *more in self.commands:
+            endpoint = [] if name in ("explain", "man-page") else self.daemon.targets
+            process = subprocess.run([command.STAGEWIRE, name, *endpoint, *more], stdin=subprocess.DEVNULL, stdout=output,
+                                     stderr=subprocess.PIPE, text=True, timeout=60)
+            yield name, process.returncode, process.stderr
+
+    def test_a_reader_that_has_left_is_no_failure(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        for name, code, err in self.write_to(writer):
+            self.assertEqual((code, err), (0, ""), name)
+        os.close(writer)
+
+    def test_an_output_that_is_full_is_a_failure_in_words(self):
+        with open("/dev/full", "w") as full:
+            for name, code, err in self.write_to(full):
+                self.assertEqual(code, 1, name)
+                self.assertIn(f"stagewire {name}: standard output: ", err)
 
 
 if __name__ == "__main__":

@@ -143,14 +143,21 @@ class Ending(Demo):
             self.assertIn("interrupted at step", err)
             self.expect_over(stages)
 
-    def test_a_reader_that_goes_away_ends_everything(self):
+    def test_a_reader_that_goes_away_ends_everything_quietly(self):
         process, stages = self.run_until_trained()
         process.stdout.close()
         process.stdout = None
         _, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, err), (0, ""))
+        self.expect_over(stages)
+
+    def test_an_output_that_is_full_ends_everything_and_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            process = subprocess.Popen([command.STAGEWIRE, "demo", "--json", "--steps", "100000"], stdin=subprocess.DEVNULL, stdout=full,
+                                       stderr=subprocess.PIPE, text=True, env=self.environment)
+        _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1, err)
         self.assertIn("standard output", err)
-        self.expect_over(stages)
 
     def test_no_stage_outlives_a_launcher_that_is_killed(self):
         process, stages = self.run_until_trained("--transport", "tcp")

@@ -32,6 +32,7 @@ struct launcher {
     enum ending ending;
     int64_t next_ms; /* when `ending` goes on */
     bool interrupted;
+    bool unwritable; /* standard output is, so all was ended */
 };
 
 static int64_t now_ms(void) {
@@ -69,7 +70,6 @@ static sw_status open_signals(struct launcher *launcher, sw_error *error) {
     sigemptyset(&mask);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) sigaddset(&mask, watched[i]);
     sigprocmask(SIG_BLOCK, &mask, NULL);
-    signal(SIGPIPE, SIG_IGN);
     launcher->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (launcher->signals >= 0) return SW_OK;
     return error_set_code(error, SW_UNAVAILABLE, SW_REASON_NONE, "signalfd: %s", strerror(errno));
@@ -112,7 +112,10 @@ static sw_status watch_over(struct launcher *launcher, sw_error *error) {
             if (status == SW_OK) *error = why;
             status = now;
         }
-        if (ferror(launcher->board.out)) terminate(launcher);
+        if (launcher->ending == RUNNING && ferror(launcher->board.out)) {
+            launcher->unwritable = true;
+            terminate(launcher);
+        }
         end_in_time(launcher);
     }
     return status;
@@ -120,7 +123,7 @@ static sw_status watch_over(struct launcher *launcher, sw_error *error) {
 
 static enum cli_exit judge(struct launcher *launcher) {
     struct board *board = &launcher->board;
-    if (ferror(board->out)) return EXIT_INTERNAL; /* main says so */
+    if (launcher->unwritable) return EXIT_OK; /* main finds out whether that is a failure */
     if (launcher->interrupted)
         return messages_say(launcher->who, EXIT_INTERRUPTED, "interrupted at step %" PRIu64, board->shown);
     if (stages_any_failed(&launcher->stages)) return stages_explain(&launcher->stages, launcher->who);

@@ -1,5 +1,4 @@
 #include <argp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,7 +98,6 @@ enum cli_exit cmd_doctor(int argc, char **argv) {
         messages_error(doctor.options.who, &error);
         return EXIT_USAGE;
     }
-    signal(SIGPIPE, SIG_IGN);
     doctor_init(&doctor);
     examine(&doctor);
     enum cli_exit code = report_end(&doctor.report, doctor.options.endpoint);

@@ -3,6 +3,7 @@ told in words, with what mends it."""
 import os
 import signal
 import socket
+import threading
 import time
 import unittest
 
@@ -15,6 +16,9 @@ import stage
 from stage import pb
 
 OK, UNREACHABLE, REFUSED, TRUST = 0, 5, 6, 10
+
+# Where a peer is waited for in vain: ample for the steps before, on a busy machine too.
+SHORT = "3s"
 
 
 class Examined(unittest.TestCase):
@@ -125,7 +129,7 @@ def tensor(name, data):
 
 class TheWayThere(Examined):
     def test_a_name_that_nobody_knows(self):
-        self.wrong("no-such-host.invalid:4317", "--timeout", "8s", check="name", words="no-such-host.invalid", code=UNREACHABLE, mend="getent")
+        self.wrong("no-such-host.invalid:4317", "--timeout", "8s", check="name", words="no-such-host.invalid", code=UNREACHABLE, mend="name the address")
 
     def test_nobody_listens(self):
         with socket.socket() as probe:
@@ -140,7 +144,7 @@ class TheWayThere(Examined):
             for waiting in (one, two):
                 waiting.setblocking(False)
                 waiting.connect_ex(full.getsockname())
-            self.wrong("127.0.0.1:%d" % full.getsockname()[1], "--timeout", "500ms", check="tcp", words="no answer in time", code=UNREACHABLE,
+            self.wrong("127.0.0.1:%d" % full.getsockname()[1], "--timeout", SHORT, check="tcp", words="no answer in time", code=UNREACHABLE,
                        mend="firewall")
 
     def test_a_unix_socket_that_is_not_there_or_none(self):
@@ -163,7 +167,7 @@ class TheWayThere(Examined):
             full.bind(path)
             full.listen(0)
             one.connect(path)
-            self.wrong("unix:" + path, "--timeout", "500ms", check="socket", words="takes no connection", code=UNREACHABLE)
+            self.wrong("unix:" + path, "--timeout", SHORT, check="socket", words="takes no connection", code=UNREACHABLE)
 
     def test_a_unix_socket_of_somebody_else(self):
         """As a user who is not the superuser, who may write to any."""
@@ -190,13 +194,13 @@ class TheWayThere(Examined):
 class WhoSpeaksThere(Examined):
     def test_one_that_says_nothing_does_not_hold_the_doctor_up(self):
         begun = time.monotonic()
-        self.wrong(self.peer(fakes.keep_quiet), "--timeout", "700ms", check="http2", words="says nothing", code=UNREACHABLE)
-        self.assertLess(time.monotonic() - begun, 10)
+        self.wrong(self.peer(fakes.keep_quiet), "--timeout", SHORT, check="http2", words="says nothing", code=UNREACHABLE)
+        self.assertLess(time.monotonic() - begun, 60)
 
     def test_an_endpoint_that_was_stopped(self):
         daemon = self.daemon()
         os.kill(daemon.process.pid, signal.SIGSTOP)
-        self.wrong(daemon.targets[0], "--timeout", "700ms", check="http2", words="says nothing", code=UNREACHABLE, mend="stopped")
+        self.wrong(daemon.targets[0], "--timeout", SHORT, check="http2", words="says nothing", code=UNREACHABLE, mend="stopped")
         os.kill(daemon.process.pid, signal.SIGCONT)
 
     def test_one_that_closes(self):
@@ -208,11 +212,11 @@ class WhoSpeaksThere(Examined):
         self.wrong(self.peer(fakes.say_at_once(b"220 mail\r\n")), check="http2", words="neither TLS nor HTTP", code=UNREACHABLE)
 
     def test_one_that_sends_away(self):
-        checks = self.doctor(self.peer(fakes.send_away), "--timeout", "2s", expect=UNREACHABLE)
+        checks = self.doctor(self.peer(fakes.send_away), "--timeout", SHORT, expect=UNREACHABLE)
         self.assertIn("sent this side away", checks["keepalive"]["text"])
 
     def test_one_that_answers_no_ping(self):
-        checks = self.doctor(self.peer(fakes.speak_http2_without_pings), "--timeout", "1s", expect=UNREACHABLE)
+        checks = self.doctor(self.peer(fakes.speak_http2_without_pings), "--timeout", SHORT, expect=UNREACHABLE)
         self.assertEqual(checks["http2"]["state"], "ok")
         self.assertIn("no answer in time", checks["keepalive"]["text"])
         self.assertIn("pings", checks["keepalive"]["mend"])
@@ -229,11 +233,12 @@ class WhoSpeaksThere(Examined):
 
     def test_one_that_takes_calls_and_never_answers(self):
         def hang(_, context):
-            while context.is_active() and context.time_remaining() > 0:
-                continue
-            return b""
+            """Until the call is over: an answer at its deadline could still be in time."""
+            over = threading.Event()
+            if context.add_callback(over.set):
+                over.wait()
         endpoint = self.grpc({"/grpc.health.v1.Health/Check": hang})
-        self.wrong(endpoint, "--timeout", "1s", check="health", words="127.0.0.1", code=UNREACHABLE, mend="stopped or overloaded")
+        self.wrong(endpoint, "--timeout", SHORT, check="health", words="127.0.0.1", code=UNREACHABLE, mend="stopped or overloaded")
 
 
 class InTls(Examined):
@@ -300,7 +305,7 @@ class AnotherSide(InTls):
     def test_soon_to_expire_is_noted(self):
         self.folder.leaf("soon", "IP:127.0.0.1", last_day=0.2)
         endpoint = self.peer(fakes.speak_http2, fakes.tls(self.folder, "soon"))
-        code, out, _ = command.run("doctor", endpoint, *self.me(), "--json", "--timeout", "2s")
+        code, out, _ = command.run("doctor", endpoint, *self.me(), "--json", "--timeout", SHORT)
         self.assertNotEqual(code, TRUST)
         checks = {check["check"]: check for check in command.strict(out)["checks"]}
         self.assertEqual(checks["tls"]["state"], "note")
@@ -314,15 +319,15 @@ class AnotherSide(InTls):
 
     def test_one_that_asks_for_no_certificate_is_noted(self):
         endpoint = self.peer(fakes.speak_http2, fakes.tls(self.folder, "stage-0", asks=False))
-        _, out, _ = command.run("doctor", endpoint, *self.me(), "--json", "--timeout", "2s")
+        _, out, _ = command.run("doctor", endpoint, *self.me(), "--json", "--timeout", SHORT)
         checks = {check["check"]: check for check in command.strict(out)["checks"]}
         self.assertEqual(checks["accepted"]["state"], "note")
         self.assertIn("did not ask who this is", checks["accepted"]["text"])
 
     def test_silence_in_and_after_the_handshake(self):
-        self.wrong(self.peer(fakes.keep_quiet), *self.me(), "--timeout", "700ms", check="tls", words="says nothing to TLS", code=UNREACHABLE)
+        self.wrong(self.peer(fakes.keep_quiet), *self.me(), "--timeout", SHORT, check="tls", words="says nothing to TLS", code=UNREACHABLE)
         endpoint = self.peer(fakes.keep_quiet, fakes.tls(self.folder, "stage-0"))
-        self.wrong(endpoint, *self.me(), "--timeout", "700ms", check="http2", words="says nothing since", code=UNREACHABLE)
+        self.wrong(endpoint, *self.me(), "--timeout", SHORT, check="http2", words="says nothing since", code=UNREACHABLE)
 
     def test_a_peer_that_closes_in_the_handshake(self):
         self.wrong(self.peer(fakes.close), *self.me(), check="tls", words="closed the connection during the handshake", code=UNREACHABLE)

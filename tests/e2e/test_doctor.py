@@ -1,6 +1,7 @@
 """stagewire doctor: against the real daemon, and against peers that are wrong in one way each. What is told apart is
 told in words, with what mends it."""
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -424,6 +425,21 @@ class ADaemonWithAnAccessTable(InTls):
             continue
         self.assertEqual(warning["state"], "note")
         self.assertIn("fly", warning["text"])
+        self.assertIn("correct that file", warning["mend"])
+
+
+class ADaemonWhoseCertificateIsReplaced(InTls):
+    def test_files_that_it_does_not_take_are_passed_on(self):
+        for ending in (".key", ".pem"):
+            shutil.copy(self.folder("stage-0" + ending), self.folder("served" + ending))
+        endpoint = self.daemon(*self.folder.pair("served")).targets[0]
+        self.assertEqual(self.doctor(endpoint, *self.me())["warnings"]["state"], "ok")
+        open(self.folder("served.key"), "w").close()
+        while (warning := self.doctor(endpoint, *self.me())["warnings"])["state"] == "ok":
+            continue
+        self.assertEqual(warning["state"], "note")
+        self.assertIn("served.key", warning["text"])
+        self.assertIn("correct that file", warning["mend"])
 
 
 class ADaemonWithARevocationList(InTls):

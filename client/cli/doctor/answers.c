@@ -155,15 +155,18 @@ bool check_rights(struct doctor *doctor) {
     return true;
 }
 
+static void pass_on(struct doctor *doctor, const char *warning) {
+    report_note(&doctor->report, "warnings", "%s", warning);
+    report_mend(&doctor->report, "the endpoint goes on with what it had; correct that file on its machine");
+}
+
 /* What the endpoint itself complains of. */
 bool check_warnings(struct doctor *doctor) {
     const sw_info *info = doctor->info;
-    for (uint32_t i = 0; i < info->warning_count; i++) {
-        report_note(&doctor->report, "warnings", "%s", info->warnings[i]);
-        report_mend(&doctor->report,
-                    "the endpoint goes on with what it had; correct that file on its machine");
-    }
-    if (info->warning_count == 0)
+    const char *not_taken = info->security.error;
+    for (uint32_t i = 0; i < info->warning_count; i++) pass_on(doctor, info->warnings[i]);
+    if (not_taken[0]) pass_on(doctor, not_taken);
+    if (info->warning_count == 0 && !not_taken[0])
         report_ok(&doctor->report, "warnings", "the endpoint has none about its own files");
     return true;
 }

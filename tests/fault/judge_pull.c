@@ -77,11 +77,11 @@ static void evicted(struct judge *judge, const struct event *end) {
     judge->counts.evicted++;
     if (facts_may_be_lost(&judge->facts, known)) return;
     if (!known->begun) {
-        /* Skipped, and below all that is exactly known. Where nothing but a publish began the generation, the
-         * trainer may say only later that it had come further. */
-        bool unprotected = facts_generation(&judge->facts, end->generation)->is_unprotected;
-        bool vague = end->step <= channel->base || channel->latest > end->step + 20 ||
-                     (unprotected && (channel->first == 0 || end->step < channel->first));
+        /* Skipped, and below all that is exactly known. A lease that is taken up again may tell any endpoint
+         * how far the trainer has come (next_step), also one that has long lived, and none here sees that it
+         * did: below the first item that the endpoint ever had, EVICTED is right from then on. */
+        bool vague =
+            end->step <= channel->base || channel->latest > end->step + 20 || end->step < channel->first;
         if (!vague) wrong(judge, end, "it was never published");
     } else if (end->what == SAW_PULL && !consumer_of(judge, end)->may_be_dropped &&
                !facts_generation(&judge->facts, end->generation)->is_unprotected) {

@@ -83,9 +83,11 @@ static enum accepted accept_one(int listener, int flags, struct peer *peer, int 
     }
     switch (errno) {
     case EAGAIN:
+        return NONE_LEFT;
     case ENOBUFS:
     case ENOMEM:
-        return NONE_LEFT;
+        tell("a connection was closed: no memory is left for it");
+        return turn_away_one(listener) ? TRY_AGAIN : NONE_LEFT;
     case EMFILE:
     case ENFILE:
         tell("a connection was closed: no descriptor is left");

@@ -2,7 +2,8 @@
  * close for all of its libraries: gRPC's listener dies for good of one EMFILE (CVE-2023-4785), and it has no
  * limit of connections.
  *
- * Where descriptors run out, whoever connects is closed at once; where there are too many connections, too.
+ * Where descriptors or memory run out, whoever connects is closed at once; where there are too many
+ * connections, too.
  */
 #ifndef STAGEWIRE_DAEMON_ACCEPT_H
 #define STAGEWIRE_DAEMON_ACCEPT_H

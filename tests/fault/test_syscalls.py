@@ -22,7 +22,7 @@ MARGIN = 20
 OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
 
 WHILE_SERVING = {
-    "accept4": ["ECONNABORTED", "EINTR"],
+    "accept4": ["ECONNABORTED", "EINTR", "EMFILE", "ENFILE", "ENOMEM"],
     "recvmsg": ["ECONNRESET", "ETIMEDOUT", "EINTR"],
     "sendmsg": ["ECONNRESET", "EPIPE", "ENOBUFS", "EINTR"],
     "epoll_wait": ["EINTR"],

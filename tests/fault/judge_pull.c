@@ -70,6 +70,13 @@ static bool may_have_gone(struct judge *judge, const struct event *end) {
     return true;
 }
 
+/* Not what it has itself asked to release: a stage that was killed after that begins with the same step. */
+static bool needs(struct judge *judge, const struct event *end) {
+    const struct consumer_facts *consumer = consumer_of(judge, end);
+    return !consumer->may_be_dropped && consumer->may_be_released <= end->step &&
+           !facts_generation(&judge->facts, end->generation)->is_unprotected;
+}
+
 static void evicted(struct judge *judge, const struct event *end) {
     sw_address at = address_of(end);
     const struct known *known = facts_known(&judge->facts, end->kind, &at);
@@ -83,8 +90,7 @@ static void evicted(struct judge *judge, const struct event *end) {
         bool vague =
             end->step <= channel->base || channel->latest > end->step + 20 || end->step < channel->first;
         if (!vague) wrong(judge, end, "it was never published");
-    } else if (end->what == SAW_PULL && !consumer_of(judge, end)->may_be_dropped &&
-               !facts_generation(&judge->facts, end->generation)->is_unprotected) {
+    } else if (end->what == SAW_PULL && needs(judge, end)) {
         wrong(judge, end, "the consumer still needed it");
     } else if (!may_have_gone(judge, end)) {
         wrong(judge, end, "it must still be held");

@@ -84,13 +84,11 @@ static enum accepted accept_one(int listener, int flags, struct peer *peer, int 
     switch (errno) {
     case EAGAIN:
         return NONE_LEFT;
-    case ENOBUFS:
-    case ENOMEM:
-        tell("a connection was closed: no memory is left for it");
-        return turn_away_one(listener) ? TRY_AGAIN : NONE_LEFT;
     case EMFILE:
     case ENFILE:
-        tell("a connection was closed: no descriptor is left");
+    case ENOBUFS:
+    case ENOMEM:
+        tell("a connection was closed: no descriptor is left, or no memory");
         return turn_away_one(listener) ? TRY_AGAIN : NONE_LEFT;
     case EBADF:
     case EINVAL:

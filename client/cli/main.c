@@ -10,6 +10,7 @@
 #include "client/cli/wrap.h"
 #include "proto/base/malloc_settings.h"
 #include "proto/transport/grpc_compat.h"
+#include "proto/transport/tls_identity.h"
 
 static void print_version(FILE *out, struct argp_state *state) {
     (void)state;
@@ -84,6 +85,7 @@ int main(int argc, char **argv) {
         .help_filter = help_filter,
     };
     malloc_keep_for_streams();
+    tls_keep_openssl();
     grpc_compat_tls13_only();
     argp_err_exit_status = EXIT_USAGE;
     signal(SIGPIPE, SIG_IGN); /* a peer or reader that goes away is noticed by whoever writes */

@@ -10,6 +10,7 @@
 
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
+#include "proto/transport/handover.h"
 #include "proto/transport/peer_identity.h"
 #include "proto/transport/tls_identity.h"
 #include "proto/transport/tls_source.h"
@@ -57,6 +58,7 @@ static int verify(void *context, grpc_tls_custom_verification_check_request *req
                   grpc_status_code *ret_status, char **ret_details) {
     (void)later, (void)later_context;
     sw_error error;
+    handover_acquire(context);
     sw_status status = check_server(context, request, &error);
     *ret_status = (grpc_status_code)status;
     if (status != SW_OK) *ret_details = gpr_strdup(error.message);
@@ -69,6 +71,7 @@ static void forget_check(void *context, grpc_tls_custom_verification_check_reque
 
 static void destroy_verifier(void *context) {
     struct verifier *verifier = context;
+    handover_acquire(verifier);
     tls_identity_unref(verifier->identity);
     gpr_free(verifier->expected);
     gpr_free(verifier);
@@ -80,6 +83,7 @@ static grpc_tls_certificate_verifier *make_verifier(struct tls_identity *identit
         (grpc_tls_certificate_verifier_external){verifier, verify, forget_check, destroy_verifier};
     verifier->identity = tls_identity_ref(identity);
     verifier->expected = gpr_strdup(expected);
+    handover_release(verifier);
     return grpc_tls_certificate_verifier_external_create(&verifier->external);
 }
 

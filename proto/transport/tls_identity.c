@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -229,9 +230,14 @@ static sw_status load(struct loading *loading, const struct tls_files *files, en
     return status;
 }
 
+void tls_keep_openssl(void) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 sw_status tls_identity_load(const struct tls_files *files, enum tls_role role, int64_t now_s,
                             struct tls_identity **ret_identity, sw_error *error) {
     struct loading loading = {0};
+    tls_keep_openssl();
     struct tls_identity *identity = calloc(1, sizeof *identity);
     if (!identity) return error_no_memory(error);
     atomic_init(&identity->references, 1);

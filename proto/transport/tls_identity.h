@@ -31,6 +31,11 @@ struct tls_identity {
     atomic_uint references;
 };
 
+/* gRPC's threads may be within OpenSSL when the process exits, whose own cleanup at exit would then pull it
+ * away from under them: this leaves it standing. Only the first use of OpenSSL in a process decides, so a
+ * program calls it at its start; tls_identity_load does too. Any thread. */
+void tls_keep_openssl(void);
+
 /* Reads the files (of tls_files_check) and checks them: the key has no password and belongs to the
  * certificate; the chain is one; its dates hold at `now_s`; the certificate may be used for the role; there
  * is at least one CA; OpenSSL takes it all; each revocation list is whole, current, and signed by one of the

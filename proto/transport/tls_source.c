@@ -88,11 +88,17 @@ static void tell(struct tls_source *source, bool taken) {
 
 /* ---- looking ---- */
 
+/* While they were read: some were of the old ones. The next look has them all. */
+static bool have_changed(const struct tls_source *source) {
+    return tls_files_state(&source->files).digest != source->looked_at.digest;
+}
+
 static void load(struct tls_source *source) {
     struct tls_identity *identity;
     sw_error error;
     sw_status status = tls_identity_load(&source->files, source->role, now_s(), &identity, &error);
     source->look_again = status != SW_OK;
+    if (status != SW_OK && have_changed(source)) return;
     if (status != SW_OK) {
         if (note_failure(source, &error))
             log_warn("certificates cannot be used; the old ones stay", LOG_TEXT("why", error.message));

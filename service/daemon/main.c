@@ -8,6 +8,7 @@
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "proto/transport/grpc_compat.h"
+#include "proto/transport/tls_identity.h"
 #include "service/daemon/accept.h"
 #include "service/daemon/config.h"
 #include "service/daemon/notify.h"
@@ -81,6 +82,7 @@ int main(int argc, char **argv) {
     struct config config;
     sw_error error;
     resources_prepare();
+    tls_keep_openssl();
     grpc_compat_tls13_only();
     if (signals_start(&error) != SW_OK) return fail(&error);
     sw_status status = config_load(&config, argc, argv, environ, &error);

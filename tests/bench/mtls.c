@@ -12,6 +12,7 @@
 
 #include "proto/base/malloc_settings.h"
 #include "proto/transport/grpc_compat.h"
+#include "proto/transport/tls_identity.h"
 #include "tests/support/bench_rows.h"
 #include "tests/support/certs.h"
 #include "tests/support/daemon.h"
@@ -149,6 +150,7 @@ static void make_files(void) {
 int main(int argc, char **argv) {
     int rounds = bench_rounds(argc, argv);
     malloc_keep_for_streams();
+    tls_keep_openssl();
     grpc_compat_tls13_only();
     into = calloc(1, LARGEST);
     if (!into) return 1;

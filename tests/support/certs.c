@@ -64,6 +64,7 @@ static void put_serial(X509 *x509) {
 }
 
 struct cert *cert_make(const struct cert_options *options, const struct cert *issuer) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); /* as tls_keep_openssl does */
     struct cert *cert = calloc(1, sizeof *cert);
     check(cert, "memory");
     cert->key = options->rsa_bits ? EVP_RSA_gen((unsigned)options->rsa_bits) : EVP_EC_gen("P-256");

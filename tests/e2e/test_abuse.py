@@ -26,7 +26,7 @@ EXCHANGE = "/stagewire.v1.StageService/ExchangeObject"
 # tests/long/abuse asks for the whole of it.
 HEAVY = os.environ.get("STAGEWIRE_HEAVY") == "1"
 MEMORY_MIB = 12
-DEADLINE = 60 if HEAVY else 10
+DEADLINE = 60 if HEAVY else 30  # a sanitized daemon on a busy machine takes its time
 
 
 class Other(threading.Thread):

@@ -46,6 +46,11 @@ const sw_tensor_view *sw_tensors_find(const sw_tensors *tensors, const char *nam
     return index < 0 ? NULL : &tensors->views[index];
 }
 
+sw_buffer *sw_tensors_buffer(const sw_tensors *tensors, uint32_t index) {
+    if (index >= tensors->count || !tensors->buffers[index]) return NULL;
+    return sw_buffer_ref(tensors->buffers[index]);
+}
+
 int64_t sw_tensors_published_unix_ns(const sw_tensors *tensors) {
     return tensors->published_unix_ns;
 }

@@ -9,6 +9,7 @@
 #include "client/rpc/call_attempts.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
+#include "proto/base/waiting.h"
 
 bool address_copy(struct arena *arena, const sw_address *address, sw_address *ret) {
     const char *run_id = address->run_id ? address->run_id : "";
@@ -41,7 +42,7 @@ sw_status call_init(struct sw_call *call, const struct call_ops *ops, sw_client 
     call->fd = -1;
     atomic_init(&call->holders, 1);
     pthread_mutex_init(&call->lock, NULL);
-    pthread_cond_init(&call->over, NULL);
+    waiting_init(&call->over);
     return SW_OK;
 }
 
@@ -105,9 +106,13 @@ void call_start_alone(struct sw_call *call) {
 sw_status call_wait(struct sw_call *call, sw_error *error) {
     sw_status status = client_check(call->client, error);
     if (status != SW_OK) return status;
+    enum waited waited = WAITED_WOKEN;
     pthread_mutex_lock(&call->lock);
-    while (!call->is_done) pthread_cond_wait(&call->over, &call->lock);
+    while (!call->is_done && waited != WAITED_INTERRUPTED)
+        waited = waiting(&call->over, &call->lock, CLOCK_NEVER);
+    bool is_done = call->is_done;
     pthread_mutex_unlock(&call->lock);
+    if (!is_done) return waiting_interrupted(error);
     if (call->error.code != SW_OK && error) *error = call->error;
     return call->error.code;
 }
@@ -142,13 +147,20 @@ void sw_call_cancel(sw_call *call) {
     loop_post(call->client->loop, &call->cancel_op);
 }
 
+/* Whatever interrupts the caller: the result's memory is written to until then. */
+static void wait_for_the_end(struct sw_call *call) {
+    pthread_mutex_lock(&call->lock);
+    while (!call->is_done) pthread_cond_wait(&call->over, &call->lock);
+    pthread_mutex_unlock(&call->lock);
+}
+
 void sw_call_destroy(sw_call *call) {
     if (!call) return;
     bool was_started = call->begin_op.run != NULL;
     if (was_started && loop_forked()) return; /* the thread that also holds it is not here */
     if (was_started && !sw_call_done(call)) {
         sw_call_cancel(call);
-        call_wait(call, NULL);
+        wait_for_the_end(call);
     }
     put(call);
 }

@@ -88,7 +88,8 @@ void call_fini(struct sw_call *call);
 sw_status call_start(struct sw_call *call, bool with_fd, sw_error *error);
 /* The same for a call that nobody waits for: it frees itself. On the loop's thread or any other. */
 void call_start_alone(struct sw_call *call);
-/* Waits for the end; the status it ended with. */
+/* Waits for the end; the status it ended with. CANCELLED if the wait was interrupted: it may be under way
+ * still, and its owner destroys it next. */
 sw_status call_wait(struct sw_call *call, sw_error *error);
 /* call_start, call_wait: for owners that are destroyed next, in either case, by sw_call_destroy. */
 sw_status call_run(struct sw_call *call, sw_error *error);

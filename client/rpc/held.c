@@ -1,10 +1,10 @@
 #include "client/rpc/held.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "client/core/retry.h"
 #include "proto/base/error.h"
+#include "proto/base/waiting.h"
 
 static void set_state(struct held *held, enum held_state state) {
     pthread_mutex_lock(&held->lock);
@@ -247,20 +247,14 @@ static void run_close(struct op *op, bool ok) {
 
 static sw_status wait_until_it_stands(struct held *held, sw_error *error) {
     pthread_mutex_lock(&held->lock);
-    while (held->state == HELD_STARTING) pthread_cond_wait(&held->changed, &held->lock);
+    enum waited waited = WAITED_WOKEN;
+    while (held->state == HELD_STARTING && waited != WAITED_INTERRUPTED)
+        waited = waiting(&held->changed, &held->lock, CLOCK_NEVER);
     sw_status status = held->state == HELD_ENDED ? held->error.code : SW_OK;
     if (status != SW_OK && error) *error = held->error;
+    if (held->state == HELD_STARTING) status = waiting_interrupted(error);
     pthread_mutex_unlock(&held->lock);
     return status;
-}
-
-/* One that is timed by the loop's clock. */
-static void init_condition(pthread_cond_t *condition) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
 }
 
 sw_status held_open(struct held *held, const struct held_ops *ops, sw_client *client, int64_t timeout_ms,
@@ -275,7 +269,7 @@ sw_status held_open(struct held *held, const struct held_ops *ops, sw_client *cl
     held->begin_op.run = run_begin;
     held->close_op.run = run_close;
     pthread_mutex_init(&held->lock, NULL);
-    init_condition(&held->changed);
+    waiting_init(&held->changed);
     loop_post(client->loop, &held->begin_op);
     status = wait_until_it_stands(held, error);
     if (status != SW_OK) held_close(held);

@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client/core/positions.h"
 #include "client/core/watch_filter.h"
@@ -9,6 +8,7 @@
 #include "client/rpc/watch_queue.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
+#include "proto/base/waiting.h"
 #include "proto/transport/slices.h"
 
 struct sw_watch {
@@ -285,18 +285,15 @@ static sw_watch_event convert(const struct watch_event *event) {
     return (sw_watch_event){.type = SW_EVENT_GENERATION, .generation = event->generation};
 }
 
-static struct timespec moment(int64_t at_ms) {
-    return (struct timespec){.tv_sec = at_ms / 1000, .tv_nsec = at_ms % 1000 * 1000000};
-}
-
-/* With the lock: waits until there is something to say, or the time is over. */
-static void wait_for_news(sw_watch *watch, int64_t timeout_ms) {
+/* With the lock: waits until there is something to say, or the time is over. False if it was interrupted. */
+static bool wait_for_news(sw_watch *watch, int64_t timeout_ms) {
     struct held *held = &watch->held;
     int64_t due_ms = clock_after(loop_now_ms(held->client->loop), timeout_ms);
-    struct timespec until = moment(due_ms);
-    while (list_empty(&watch->queue.items) && !watch->queue.has_ended &&
+    enum waited waited = WAITED_WOKEN;
+    while (waited != WAITED_INTERRUPTED && list_empty(&watch->queue.items) && !watch->queue.has_ended &&
            loop_now_ms(held->client->loop) < due_ms)
-        pthread_cond_timedwait(&held->changed, &held->lock, &until);
+        waited = waiting(&held->changed, &held->lock, due_ms);
+    return waited != WAITED_INTERRUPTED;
 }
 
 static sw_status nothing_new(sw_watch *watch, int64_t timeout_ms, sw_error *error) {
@@ -314,9 +311,13 @@ sw_status sw_watch_next(sw_watch *watch, int64_t timeout_ms, sw_watch_event *ret
     if (status != SW_OK) return status;
     watch_item_destroy(watch->current);
     pthread_mutex_lock(&held->lock);
-    wait_for_news(watch, timeout_ms);
-    watch->current = watch_queue_take(&watch->queue);
-    if (!watch->current) status = nothing_new(watch, timeout_ms, error);
+    if (wait_for_news(watch, timeout_ms)) {
+        watch->current = watch_queue_take(&watch->queue);
+        if (!watch->current) status = nothing_new(watch, timeout_ms, error);
+    } else {
+        watch->current = NULL;
+        status = waiting_interrupted(error);
+    }
     bool resume = watch->is_waiting && !watch_queue_is_full(&watch->queue);
     pthread_mutex_unlock(&held->lock);
     if (resume) loop_wake(held->client->loop, &watch->room);

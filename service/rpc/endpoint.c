@@ -160,9 +160,14 @@ sw_status sw_endpoint_wait_drained(sw_endpoint *endpoint, int64_t timeout_ms, sw
     int64_t until = clock_after(loop_now_ms(endpoint->loop), timeout_ms);
     struct store *store = guard_lock(&endpoint->guard);
     bool drained = is_drained(store);
-    while (!drained && guard_wait(&endpoint->guard, until)) drained = is_drained(store);
+    enum waited waited = WAITED_WOKEN;
+    while (!drained && waited == WAITED_WOKEN) {
+        waited = guard_wait(&endpoint->guard, until);
+        drained = is_drained(store);
+    }
     guard_unlock(&endpoint->guard);
     if (drained) return SW_OK;
+    if (waited == WAITED_INTERRUPTED) return waiting_interrupted(error);
     return error_set_code(error, SW_DEADLINE_EXCEEDED, SW_REASON_NONE,
                           "not drained after %lld ms: consumers still need steps that are held",
                           (long long)timeout_ms);

@@ -1,8 +1,6 @@
 #include "service/rpc/guard.h"
 
-#include <errno.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "proto/base/error.h"
 #include "proto/base/list.h"
@@ -44,11 +42,7 @@ sw_status guard_open(struct guard *guard, const struct store_options *options, s
     *guard = (struct guard){
         .store = store, .loop = loop, .armed_ms = CLOCK_NEVER, .timer.run = run_tick, .rearm.run = run_rearm};
     pthread_mutex_init(&guard->mutex, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&guard->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    waiting_init(&guard->changed);
     return SW_OK;
 }
 
@@ -83,11 +77,9 @@ void guard_unlock_changed(struct guard *guard) {
     guard_unlock(guard);
 }
 
-bool guard_wait(struct guard *guard, int64_t until_ms) {
-    struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
+enum waited guard_wait(struct guard *guard, int64_t until_ms) {
     guard->waiting++;
-    int ended = until_ms == CLOCK_NEVER ? pthread_cond_wait(&guard->changed, &guard->mutex)
-                                        : pthread_cond_timedwait(&guard->changed, &guard->mutex, &until);
+    enum waited waited = waiting(&guard->changed, &guard->mutex, until_ms);
     guard->waiting--;
-    return ended != ETIMEDOUT;
+    return waited;
 }

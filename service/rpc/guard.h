@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "proto/base/waiting.h"
 #include "proto/transport/loop.h"
 #include "service/store/store.h"
 
@@ -33,8 +34,8 @@ void guard_unlock(struct guard *guard);
  * look again. */
 void guard_unlock_changed(struct guard *guard);
 
-/* Under the lock: gives it up until something has changed, and takes it again. False once `until_ms` has
- * passed. Not on the loop's thread. */
-bool guard_wait(struct guard *guard, int64_t until_ms);
+/* Under the lock: gives it up until something may have changed, and takes it again. Not on the loop's
+ * thread. */
+enum waited guard_wait(struct guard *guard, int64_t until_ms);
 
 #endif

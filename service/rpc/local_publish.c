@@ -38,9 +38,12 @@ sw_status local_publish_retry(struct local_publish *local,
     sw_error why;
     struct store *store = guard_lock(guard);
     sw_status status = attempt(store, context, &why);
-    while (status != SW_OK && may_pass(&why) && guard_wait(guard, local->until_ms)) {
-        status = attempt(store, context, &why);
+    enum waited waited = WAITED_WOKEN;
+    while (status != SW_OK && may_pass(&why) && waited == WAITED_WOKEN) {
+        waited = guard_wait(guard, local->until_ms);
+        if (waited == WAITED_WOKEN) status = attempt(store, context, &why);
     }
+    if (waited == WAITED_INTERRUPTED) status = waiting_interrupted(&why);
     guard_unlock_changed(guard);
     if (status != SW_OK && error) *error = why;
     return status;

@@ -14,7 +14,7 @@
  *   DEADLINE_EXCEEDED             nobody answered in time (no reason; NOT_YET is the endpoint's own)
  *   UNAVAILABLE                   never reached in time; ENDPOINT_LOST: reached before, and gone
  *   DATA_LOSS / CHECKSUM          what arrived is not what was published, or is not readable
- *   CANCELLED                     sw_call_cancel, or the client was closed
+ *   CANCELLED                     sw_call_cancel, sw_interrupt_set, or the client was closed
  *   RESOURCE_EXHAUSTED            no memory, or no descriptor, on this side
  *   FAILED_PRECONDITION           in a child after fork(), which must not use the client; and from a buffer's
  *                                 release function, which may run on the client's thread
@@ -123,6 +123,9 @@ SW_API const sw_tensor_view *sw_tensors_find(const sw_tensors *tensors, const ch
 SW_API int64_t sw_tensors_published_unix_ns(const sw_tensors *tensors);
 SW_API void
 sw_tensors_destroy(sw_tensors *tensors); /* takes NULL; memory of `into` is the caller's and stays */
+/* A tensor's memory for itself: a reference of the caller's, which outlives the set, and which nobody but its
+ * holders sees, so that they may write to it. NULL where it is the caller's `into`, or manifest only. */
+SW_API sw_buffer *sw_tensors_buffer(const sw_tensors *tensors, uint32_t index);
 
 /* `requests` NULL with count 0: every tensor, allocated. A pull that breaks goes on with the blocks it lacks;
  * one that fails may have written part of `into`. CHECKSUM where the bytes are not what was published. */

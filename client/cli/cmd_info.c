@@ -5,32 +5,13 @@
 #include "client/cli/options.h"
 #include "client/cli/show_info.h"
 
-static error_t parse(int key, char *word, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = options;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 0) argp_error(state, "'%s' is one argument too many", word);
-        options->endpoint = word;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "ENDPOINT is missing");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 const struct argp cmd_info_argp = {
-    .parser = parse,
     .args_doc = "ENDPOINT",
     .doc = "What an endpoint holds, who is attached to it, and how busy it is.\v"
            "Examples:\n"
            "  stagewire info unix:/run/stagewire.sock\n"
            "  stagewire info node7:7000 --json\n",
-    .children = (const struct argp_child[]){{&options_common, 0, NULL, 0}, {0}},
+    .children = (const struct argp_child[]){{&options_endpoint, 0, NULL, 0}, {0}},
 };
 
 enum cli_exit cmd_info(int argc, char **argv) {

@@ -154,6 +154,24 @@ static error_t parse_address(int key, char *word, struct argp_state *state) {
     }
 }
 
+static error_t parse_endpoint(int key, char *word, struct argp_state *state) {
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = options;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) argp_error(state, "'%s' is one argument too many", word);
+        options->endpoint = word;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "ENDPOINT is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static const struct argp_option common[] = {
     {"timeout", 't', "DURATION", 0, "Give up after that long, as in 500ms, 30s, 10m (30s)", 0},
     {"json", 'j', NULL, 0,
@@ -205,6 +223,10 @@ static const struct argp_option call[] = {
 };
 
 const struct argp options_common = {.options = common, .parser = parse_common};
+const struct argp options_endpoint = {
+    .parser = parse_endpoint,
+    .children = (const struct argp_child[]){{&options_common, 0, NULL, 0}, {0}},
+};
 const struct argp options_place = {.options = place, .parser = parse_place};
 const struct argp options_only = {.options = only, .parser = parse_place};
 const struct argp options_generation = {.options = generation, .parser = parse_generation};

@@ -27,6 +27,7 @@ struct options {
 
 /* Children of a command's argp: hand them `struct options` as their input. */
 extern const struct argp options_common;     /* --timeout, --json, --tls-*, --peer-identity */
+extern const struct argp options_endpoint;   /* ENDPOINT as the only argument, and options_common */
 extern const struct argp options_place;      /* --run, --stage, --group */
 extern const struct argp options_only;       /* the same, as a filter of what there is */
 extern const struct argp options_generation; /* --generation */

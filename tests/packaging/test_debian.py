@@ -3,19 +3,13 @@
 import glob
 import os
 import shutil
-import subprocess
 import tempfile
 import unittest
 
+from tool import run
+
 BUILD = os.environ["STAGEWIRE_BUILD"]
 PACKAGES = ["libstagewire-dev", "libstagewire0", "stagewire", "stagewired"]
-
-
-def run(*command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, **more)
-    if done.returncode != 0:
-        raise AssertionError("%s\n%s%s" % (" ".join(command), done.stdout, done.stderr))
-    return done.stdout
 
 
 class Debian(unittest.TestCase):
@@ -43,8 +37,7 @@ class Debian(unittest.TestCase):
         self.assertEqual(sorted(self.debs), PACKAGES)
 
     def test_lintian_finds_no_error(self):
-        done = subprocess.run(["lintian", "--fail-on", "error", *self.debs.values()], capture_output=True, text=True, timeout=240)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        run("lintian", "--fail-on", "error", *self.debs.values())
 
     def test_each_depends_on_the_libraries_that_its_programs_load(self):
         for package in ("libstagewire0", "stagewire", "stagewired"):

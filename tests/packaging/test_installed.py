@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
+from tool import run
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUTSIDE = os.path.join(HERE, "outside")
@@ -14,13 +16,6 @@ SOURCES = {"c": os.path.join(ROOT, "client", "examples", "publish_and_pull.c"),
            "cxx": os.path.join(OUTSIDE, "publish_and_pull.cc")}
 COMPILERS = {"c": ["cc", "-std=c11"], "cxx": ["c++", "-std=c++17"]}
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-
-
-def run(*command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, **more)
-    if done.returncode != 0:
-        raise AssertionError("%s\n%s%s" % (" ".join(command), done.stdout, done.stderr))
-    return done.stdout
 
 
 class Installed(unittest.TestCase):

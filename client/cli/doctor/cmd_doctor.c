@@ -16,13 +16,6 @@ static error_t parse(int key, char *word, struct argp_state *state) {
     case 'r':
         options->address.run_id = word;
         return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 0) argp_error(state, "'%s' is one argument too many", word);
-        options->endpoint = word;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "ENDPOINT is missing");
-        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -48,7 +41,7 @@ const struct argp cmd_doctor_argp = {
         "that is: 5 the endpoint is not there or does not serve, 6 it refuses, 10 certificates, keys or "
         "names "
         "are wrong; 'stagewire --help' lists all.",
-    .children = (const struct argp_child[]){{&options_common, 0, NULL, 0}, {0}},
+    .children = (const struct argp_child[]){{&options_endpoint, 0, NULL, 0}, {0}},
 };
 
 static const struct {

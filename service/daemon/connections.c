@@ -23,12 +23,16 @@ static struct table origins;
 static uint32_t all;
 
 /* By descriptor; what is no connection is found without the lock. */
-static struct origin *_Atomic *origin_of;
+struct connection {
+    struct origin *_Atomic origin;
+    _Atomic uint32_t turn; /* bytes read in it */
+};
+static struct connection *connections;
 static uint32_t descriptor_count;
 
 bool connections_begin(struct connections_limits wanted, uint32_t descriptors) {
-    origin_of = calloc(descriptors, sizeof *origin_of);
-    if (!origin_of) return false;
+    connections = calloc(descriptors, sizeof *connections);
+    if (!connections) return false;
     descriptor_count = descriptors;
     limits = wanted;
     table_init(&origins, &allocator_system);
@@ -38,8 +42,8 @@ bool connections_begin(struct connections_limits wanted, uint32_t descriptors) {
 void connections_end(void) {
     for (uint32_t i = 0; i < descriptor_count; i++) connections_leave((int)i);
     table_destroy(&origins);
-    free((void *)origin_of);
-    origin_of = NULL;
+    free(connections);
+    connections = NULL;
     descriptor_count = 0;
 }
 
@@ -111,7 +115,8 @@ static bool admit(int descriptor, const struct origin *name) {
     if (admitted) {
         origin->connections++;
         all++;
-        atomic_store(&origin_of[descriptor], origin);
+        connections[descriptor].turn = 0;
+        atomic_store(&connections[descriptor].origin, origin);
     }
     drop_if_empty(origin);
     return admitted;
@@ -128,15 +133,38 @@ bool connections_admit(int descriptor, const struct sockaddr_storage *peer) {
 
 void connections_leave(int descriptor) {
     if (descriptor < 0 || (uint32_t)descriptor >= descriptor_count) return;
-    if (!atomic_load(&origin_of[descriptor])) return;
+    if (!atomic_load(&connections[descriptor].origin)) return;
     pthread_mutex_lock(&mutex);
-    struct origin *origin = atomic_exchange(&origin_of[descriptor], NULL);
+    struct origin *origin = atomic_exchange(&connections[descriptor].origin, NULL);
     if (origin) {
         origin->connections--;
         all--;
         drop_if_empty(origin);
     }
     pthread_mutex_unlock(&mutex);
+}
+
+/* ---- turns ---- */
+
+static struct connection *remote(int descriptor) {
+    if (descriptor < 0 || (uint32_t)descriptor >= descriptor_count) return NULL;
+    struct connection *connection = &connections[descriptor];
+    const struct origin *origin = atomic_load(&connection->origin);
+    return origin && !origin->is_local ? connection : NULL;
+}
+
+size_t connections_may_read(int descriptor) {
+    const struct connection *connection = remote(descriptor);
+    return connection ? CONNECTIONS_TURN_BYTES - connection->turn : SIZE_MAX;
+}
+
+bool connections_have_read(int descriptor, size_t bytes) {
+    struct connection *connection = remote(descriptor);
+    if (!connection) return false;
+    connection->turn += (uint32_t)bytes;
+    if (connection->turn < CONNECTIONS_TURN_BYTES) return false;
+    connection->turn = 0;
+    return true;
 }
 
 uint32_t connections_count(void) {

@@ -169,6 +169,7 @@ class Abuse(Abused):
 
     def test_streams_that_are_reset_as_soon_as_they_are_opened(self):
         streams = 100000 if HEAVY else 6000
+        before = self.status("VmRSS")
 
         def wave():
             connection = self.connect()
@@ -183,6 +184,8 @@ class Abuse(Abused):
             reader.join()
             connection.close()
         self.survives(wave)
+        if not self.is_sanitized():
+            self.assertLess(self.status("VmHWM"), before + 40 * 1024, "KiB at most, however many streams there are")
 
     def publish_big(self):
         at, size = stage.address("big", 1), 32 << 20

@@ -79,6 +79,25 @@ Test(connections, an_ipv6_network_is_one_address_and_a_mapped_ipv4_is_that) {
     cr_assert(!admit(20, "::ffff:10.0.0.7"));
 }
 
+Test(connections, one_is_read_in_turns_unless_it_comes_from_this_machine) {
+    cr_assert(admit(1, "10.0.0.7") && admit(2, "10.0.0.7") && admit(3, "unix"));
+    cr_assert(!connections_have_read(1, CONNECTIONS_TURN_BYTES - 1));
+    cr_assert_eq(connections_may_read(1), 1);
+    cr_assert_eq(connections_may_read(2), CONNECTIONS_TURN_BYTES);
+    cr_assert(connections_have_read(1, 1));
+    cr_assert_eq(connections_may_read(1), CONNECTIONS_TURN_BYTES);
+    cr_assert(!connections_have_read(3, 1 << 30) && connections_may_read(3) == SIZE_MAX);
+    cr_assert(!connections_have_read(4, 1 << 30) && connections_may_read(4) == SIZE_MAX);
+}
+
+Test(connections, whoever_comes_next_on_a_descriptor_has_a_whole_turn) {
+    cr_assert(admit(1, "10.0.0.7"));
+    cr_assert(!connections_have_read(1, 1000));
+    connections_leave(1);
+    cr_assert(admit(1, "10.0.0.8"));
+    cr_assert_eq(connections_may_read(1), CONNECTIONS_TURN_BYTES);
+}
+
 Test(connections, the_defaults_are_those_of_limits_h) {
     char *argv[] = {"stagewired", "--run-id", "r", "--listen", "unix:/a", NULL}, *none[] = {NULL};
     struct config config;

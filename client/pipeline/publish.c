@@ -96,3 +96,11 @@ sw_status pipeline_give_up(sw_pipeline *pipeline, const struct pipeline_place *p
     pipeline_publish_failure(pipeline, &last_words, error->message, NULL);
     return error->code;
 }
+
+sw_status sw_pipeline_call_failed(sw_pipeline *pipeline, sw_item_kind kind, const char *message,
+                                  sw_error *error) {
+    struct pipeline_place place;
+    sw_status status = pipeline_place_next(pipeline, kind, &place, error);
+    bool owed = pipeline_is_last(pipeline) && pipeline->publisher && kind != SW_OBJECT;
+    return status == SW_OK && owed ? pipeline_publish_failure(pipeline, &place, message, error) : status;
+}

@@ -118,6 +118,12 @@ SW_API sw_status sw_pipeline_broadcast_tensors_from_last_stage(sw_pipeline *pipe
                                                                uint32_t count, sw_tensors **ret_tensors,
                                                                sw_error *error);
 
+/* For bindings, whose values may have no plain form: the next call of this kind failed on this stage before
+ * it could be made, as `message` says. It counts, and on the last stage the others get the message as
+ * STEP_FAILED, but for an object, where nobody knows whose it would have been. */
+SW_API sw_status sw_pipeline_call_failed(sw_pipeline *pipeline, sw_item_kind kind, const char *message,
+                                         sw_error *error);
+
 /* The generation that the lease stands in. */
 SW_API uint64_t sw_pipeline_generation(const sw_pipeline *pipeline);
 

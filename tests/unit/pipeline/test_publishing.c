@@ -168,6 +168,20 @@ Test(publishing, what_cannot_be_published_is_a_failure_in_its_place) {
     close_stage();
 }
 
+Test(publishing, a_call_that_could_not_be_made_counts_and_is_a_failure_for_the_others) {
+    sw_entry entry;
+    sw_value loss = loss_of(&entry, 0.5);
+    open_stage(2, true);
+    cr_assert_eq(sw_pipeline_call_failed(pipeline, SW_METRICS, "metrics[0] is a function", &error), SW_OK);
+    expect_noted("failure metrics metrics 0/0 metrics[0] is a function");
+    unsigned before = recorder.lines;
+    cr_assert_eq(sw_pipeline_call_failed(pipeline, SW_OBJECT, "the object is a function", &error), SW_OK);
+    cr_assert_eq(recorder.lines, before, "nobody knows whose it would have been");
+    cr_assert_eq(broadcast(&loss), SW_OK);
+    expect_noted("metrics metrics 1/0 stage 1 kind 3");
+    close_stage();
+}
+
 Test(publishing, a_step_that_fails_is_published_as_what_the_others_still_wait_for) {
     sw_entry entry;
     sw_value loss = loss_of(&entry, 0.5);

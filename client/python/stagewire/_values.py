@@ -1,0 +1,365 @@
+"""Python values as trees of `sw_value`, and back.
+
+None, bool, int, float, str, bytes, list, tuple, dict and tensors are what they are; what Python adds travels as an
+extension of a type from the table below. Subclasses of dict, list, tuple, str, int and float travel as what they
+derive from. Everything else is an error that names its path. Nothing that arrives is executed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import struct
+import sys
+from typing import Any, Dict, List, Optional, Tuple
+
+from . import _abi, _tensors
+from .errors import InvalidArgument, malformed
+
+_INTEGER_MIN, _INTEGER_MAX = -2**63, 2**63 - 1
+
+# An sw_value: its kind, and the union as four words. Checked against the headers by tests/python/test_abi.py.
+_VALUE = struct.Struct("=I4x4Q")
+_NUMBER = struct.Struct("=I4xd24x")
+_INTEGER = struct.Struct("=I4xq24x")
+_WORD = struct.Struct("=Q")
+_PAIR = struct.Struct("=2Q")
+_DOUBLE = struct.Struct("=d")
+VALUE_SIZE = _VALUE.size
+ENTRY_SIZE = _PAIR.size + VALUE_SIZE
+
+
+class Extension:
+    """A value of a type that this Python does not know, as plain data."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, type: str, value: Any):
+        self.type = type
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Extension) and (self.type, self.value) == (other.type, other.value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Extension({self.type!r}, {self.value!r})"
+
+
+# ---- extensions: what Python adds, as plain values ----
+
+
+def _order(value: Any) -> Tuple[str, str]:
+    return type(value).__qualname__, repr(value)
+
+
+def _extension_of(value: Any) -> Optional[Tuple[str, Any]]:
+    """The extension's type and plain value, or None."""
+    if isinstance(value, int):
+        return "py.int", str(value)
+    if isinstance(value, (set, frozenset)):  # in an order, so that the same set is the same content
+        return "py.set" if isinstance(value, set) else "py.frozenset", sorted(value, key=_order)
+    if isinstance(value, complex):
+        return "py.complex", [value.real, value.imag]
+    if isinstance(value, bytearray):
+        return "py.bytearray", bytes(value)
+    if isinstance(value, dict):  # with keys that are no strings
+        return "py.dict", [[key, item] for key, item in value.items()]
+    if isinstance(value, Extension):
+        return value.type, value.value
+    return _extension_of_torch(value) or _extension_of_numpy(value)
+
+
+def _extension_of_torch(value: Any) -> Optional[Tuple[str, Any]]:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    if isinstance(value, torch.Size):
+        return "torch.Size", list(value)
+    if isinstance(value, torch.dtype):
+        return "torch.dtype", str(value).split(".")[-1]
+    if isinstance(value, torch.device):
+        return "torch.device", str(value)
+    return None
+
+
+def _extension_of_numpy(value: Any) -> Optional[Tuple[str, Any]]:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, numpy.ndarray):
+        return "numpy.ndarray", _Plain(value)
+    if isinstance(value, numpy.generic):
+        return "numpy.generic", _Plain(numpy.asarray(value))
+    if isinstance(value, numpy.dtype):
+        return "numpy.dtype", value.str if value.kind != "V" else value.name
+    return None
+
+
+class _Plain:
+    """A tensor that is not wrapped into an extension again."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any):
+        self.tensor = tensor
+
+
+def _to_int(digits: str) -> int:
+    if not isinstance(digits, str) or len(digits) > 4096 or not digits.lstrip("-").isdecimal():
+        raise ValueError("no decimal number of at most 4,096 digits")
+    return int(digits)
+
+
+def _torch_dtype(name: str) -> Any:
+    torch = importlib.import_module("torch")
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise ValueError(f"the installed PyTorch has no type {name!r}")
+    return dtype
+
+
+def _numpy_array(tensor: Any) -> Any:
+    if isinstance(tensor, _tensors.RawTensor):
+        return tensor
+    return tensor if hasattr(tensor, "__array_interface__") else tensor.numpy()
+
+
+def _numpy_dtype(name: Any) -> Any:
+    if not isinstance(name, str):
+        raise ValueError("no name of a type")
+    return importlib.import_module("numpy").dtype(name)
+
+
+_READERS = {
+    "py.int": _to_int,
+    "py.set": set,
+    "py.frozenset": frozenset,
+    "py.complex": lambda parts: complex(*parts),
+    "py.bytearray": bytearray,
+    "py.dict": dict,
+    "torch.Size": lambda sizes: importlib.import_module("torch").Size(sizes),
+    "torch.dtype": _torch_dtype,
+    "torch.device": lambda name: importlib.import_module("torch").device(name),
+    "numpy.ndarray": _numpy_array,
+    "numpy.generic": lambda array: _numpy_array(array)[()],
+    "numpy.dtype": _numpy_dtype,
+}
+
+
+def _read_extension(name: str, value: Any) -> Any:
+    """The Python object, or an `Extension` where the type, or the framework that has it, is not known here."""
+    reader = _READERS.get(name)
+    if reader is None or isinstance(value, _tensors.RawTensor):
+        return Extension(name, value)
+    try:
+        return reader(value)
+    except (ImportError, TypeError, ValueError, RuntimeError, IndexError, AttributeError):
+        return Extension(name, value)
+
+
+# ---- out ----
+
+
+class Encoded:
+    """A value as the library reads it, in memory of its own; `address` holds as long as this lives."""
+
+    def __init__(self, value: Any, path: str = ""):
+        self._structs = bytearray(VALUE_SIZE)
+        self._texts = bytearray()
+        self._to_structs: List[int] = []  # where in `_structs` an offset into it, or into `_texts`, lies
+        self._to_texts: List[int] = []
+        self._kept: List[Any] = []
+        try:
+            self._put(0, value, 0)
+        except _Unplain as unplain:
+            raise malformed((path + "".join(reversed(unplain.path))).lstrip("."), unplain.problem) from None
+        self.address = self._relocate()
+
+    def _relocate(self) -> int:
+        structs = (ctypes.c_char * len(self._structs)).from_buffer(self._structs)
+        texts = (ctypes.c_char * max(1, len(self._texts))).from_buffer(self._texts or bytearray(1))
+        self._kept += (structs, texts)
+        for offsets, base in ((self._to_structs, ctypes.addressof(structs)), (self._to_texts, ctypes.addressof(texts))):
+            for at in offsets:
+                _WORD.pack_into(self._structs, at, base + _WORD.unpack_from(self._structs, at)[0])
+        return ctypes.addressof(structs)
+
+    def _room(self, size: int) -> int:
+        offset = len(self._structs)
+        self._structs += bytes(size)
+        return offset
+
+    def _put_text(self, at: int, text: bytes) -> None:
+        _PAIR.pack_into(self._structs, at, len(self._texts), len(text))
+        self._to_texts.append(at)
+        self._texts += text
+
+    def _put(self, at: int, value: Any, depth: int) -> None:
+        writer = _WRITERS.get(type(value))
+        if writer is None:
+            writer = _writer_of(value)
+        writer(self, at, value, depth)
+
+    def put_null(self, at: int, value: Any, depth: int) -> None:
+        _VALUE.pack_into(self._structs, at, _abi.NULL, 0, 0, 0, 0)
+
+    def put_bool(self, at: int, value: Any, depth: int) -> None:
+        _VALUE.pack_into(self._structs, at, _abi.BOOL, bool(value), 0, 0, 0)
+
+    def put_int(self, at: int, value: Any, depth: int) -> None:
+        if _INTEGER_MIN <= value <= _INTEGER_MAX:
+            _INTEGER.pack_into(self._structs, at, _abi.INTEGER, value)
+        else:
+            self.put_extension(at, int(value), depth)
+
+    def put_float(self, at: int, value: Any, depth: int) -> None:
+        _NUMBER.pack_into(self._structs, at, _abi.NUMBER, value)
+
+    def put_str(self, at: int, value: Any, depth: int) -> None:
+        _WORD.pack_into(self._structs, at, _abi.TEXT)
+        self._put_text(at + 8, _utf8(value))
+
+    def put_bytes(self, at: int, value: Any, depth: int) -> None:
+        _WORD.pack_into(self._structs, at, _abi.BLOB)
+        self._put_text(at + 8, value)
+
+    def _put_items(self, at: int, kind: int, count: int, size: int, depth: int) -> int:
+        if depth >= _abi.DEPTH_MAX + 1:  # a payload's list of dicts is no level; the library counts exactly
+            raise _Unplain(f"nests deeper than {_abi.DEPTH_MAX} levels; flatten it, or send it as bytes")
+        items = self._room(count * size)
+        _VALUE.pack_into(self._structs, at, kind, items, count, 0, 0)
+        self._to_structs.append(at + 8)
+        return items
+
+    def _put_sequence(self, at: int, kind: int, values: Any, depth: int) -> None:
+        items = self._put_items(at, kind, len(values), VALUE_SIZE, depth)
+        for index, value in enumerate(values):
+            try:
+                self._put(items + index * VALUE_SIZE, value, depth + 1)
+            except _Unplain as unplain:
+                unplain.path.append(f"[{index}]")
+                raise
+
+    def put_list(self, at: int, value: Any, depth: int) -> None:
+        self._put_sequence(at, _abi.LIST, value, depth)
+
+    def put_tuple(self, at: int, value: Any, depth: int) -> None:
+        self._put_sequence(at, _abi.TUPLE, value, depth)
+
+    def put_dict(self, at: int, value: Dict[Any, Any], depth: int) -> None:
+        if not all(isinstance(key, str) for key in value):
+            self.put_extension(at, value, depth)
+            return
+        entry = self._put_items(at, _abi.DICT, len(value), ENTRY_SIZE, depth)
+        for key, item in value.items():
+            try:
+                self._put_text(entry, _utf8(key))
+                self._put(entry + _PAIR.size, item, depth + 1)
+            except _Unplain as unplain:
+                unplain.path.append(f".{key}" if key.isprintable() and key else f"[{key!r}]")
+                raise
+            entry += ENTRY_SIZE
+
+    def put_tensor(self, at: int, value: Any, depth: int) -> None:
+        try:
+            host = _tensors.host_tensor(value, "").contiguous()
+        except InvalidArgument as error:
+            raise _Unplain(error.problem) from None
+        self._kept.append(host)
+        _VALUE.pack_into(self._structs, at, _abi.TENSOR, len(host.shape) << 32 | host.dtype,
+                         ctypes.addressof(host.shape), host.address or 0, host.nbytes)
+
+    def put_plain(self, at: int, value: Any, depth: int) -> None:
+        self.put_tensor(at, value.tensor, depth)
+
+    def put_extension(self, at: int, value: Any, depth: int) -> None:
+        extension = _extension_of(value)
+        if extension is None:
+            raise _Unplain(f"is a {type(value).__module__}.{type(value).__qualname__}, which has no plain form; pass "
+                           "what it holds")
+        name, plain = extension
+        inner = self._put_items(at, _abi.EXTENSION, 1, VALUE_SIZE, depth)
+        _WORD.pack_into(self._structs, at + 24, inner)
+        self._to_structs[-1] = at + 24
+        self._put_text(at + 8, _utf8(name))
+        self._put(inner, plain, depth + 1)
+
+
+class _Unplain(Exception):
+    """What has no plain form; its path is put together on the way up."""
+
+    def __init__(self, problem: str):
+        super().__init__(problem)
+        self.problem = problem
+        self.path: List[str] = []
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise _Unplain("has text that is not UTF-8; bytes that are no text travel as bytes") from None
+
+
+_WRITERS = {
+    type(None): Encoded.put_null, bool: Encoded.put_bool, int: Encoded.put_int, float: Encoded.put_float,
+    str: Encoded.put_str, bytes: Encoded.put_bytes, list: Encoded.put_list, tuple: Encoded.put_tuple,
+    dict: Encoded.put_dict, _Plain: Encoded.put_plain,
+}
+
+
+def _writer_of(value: Any):
+    """For types that are not in the table; those that have an extension come before what they derive from."""
+    if _extension_of_torch(value) or _extension_of_numpy(value):
+        return Encoded.put_extension
+    for base in (str, int, float, bytes, list, tuple, dict):
+        if isinstance(value, base):
+            return _WRITERS[base]
+    return Encoded.put_tensor if _tensors.is_tensor(value) else Encoded.put_extension
+
+
+# ---- in ----
+
+
+def decode(address: int, framework: str) -> Any:
+    """A Python value of the `sw_value` at an address, which it copies."""
+    return _read(ctypes.string_at(address, VALUE_SIZE), 0, framework)
+
+
+def _text(data: int, size: int) -> str:
+    return ctypes.string_at(data, size).decode() if size else ""
+
+
+def _read(memory: bytes, at: int, framework: str) -> Any:
+    kind, a, b, c, d = _VALUE.unpack_from(memory, at)
+    if kind == _abi.NUMBER:
+        return _DOUBLE.unpack_from(memory, at + 8)[0]
+    if kind == _abi.INTEGER:
+        return a - 2**64 if a >= 2**63 else a
+    if kind == _abi.TEXT:
+        return _text(a, b)
+    if kind == _abi.BOOL:
+        return bool(a & 0xff)
+    if kind == _abi.NULL:
+        return None
+    if kind == _abi.BLOB:
+        return ctypes.string_at(a, b) if b else b""
+    if kind == _abi.DICT:
+        entries = ctypes.string_at(a, b * ENTRY_SIZE) if b else b""
+        return {_text(*_PAIR.unpack_from(entries, entry)): _read(entries, entry + _PAIR.size, framework)
+                for entry in range(0, len(entries), ENTRY_SIZE)}
+    if kind in (_abi.LIST, _abi.TUPLE):
+        items = ctypes.string_at(a, b * VALUE_SIZE) if b else b""
+        values = [_read(items, item, framework) for item in range(0, len(items), VALUE_SIZE)]
+        return values if kind == _abi.LIST else tuple(values)
+    if kind == _abi.TENSOR:
+        rank = a >> 32
+        shape = tuple((ctypes.c_int64 * rank).from_address(b)) if rank else ()
+        return _tensors.from_memory(bytearray(ctypes.string_at(c, d) if d else b""), a & 0xffffffff, shape, framework)
+    if kind == _abi.EXTENSION:
+        name = _text(a, b)
+        inner = "numpy" if name.startswith("numpy.") and _tensors.has("numpy") else framework
+        return _read_extension(name, _read(ctypes.string_at(c, VALUE_SIZE), 0, inner))
+    raise malformed("", f"is a value of kind {kind}, which this version does not know")

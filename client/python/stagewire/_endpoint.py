@@ -73,6 +73,9 @@ class Endpoint(Closing):
         """Waits until no expected consumer needs a held step, or the drain grace is over."""
         call(lib.sw_endpoint_wait_drained, self.handle, milliseconds(timeout))
 
+    def _close_at_exit(self) -> None:
+        self.close()
+
     def _close(self) -> None:
         run(lib.sw_endpoint_close, self._handle, self._linger_ms)
 

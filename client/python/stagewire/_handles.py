@@ -1,10 +1,11 @@
-"""What is open: closed by `with`, by `close`, or at the latest when the interpreter exits."""
+"""What is open: closed by `with`, by `close`, when nobody has it any more, or as the interpreter exits."""
 
 from __future__ import annotations
 
 import atexit
 import itertools
 import os
+import sys
 import weakref
 from typing import Any
 
@@ -50,7 +51,11 @@ class Closing:
             _all.pop(self._number, None)
 
     def _close_at_exit(self) -> None:
-        self.close()
+        """For what others wait for. The rest may be in use by threads that live as long as the process."""
+
+    def __del__(self, is_finalizing=sys.is_finalizing) -> None:
+        if not is_finalizing():
+            self.close()
 
     def __enter__(self):
         return self

@@ -66,6 +66,9 @@ class Lease(Closing):
         """Raises why the lease ended, if it did."""
         call(lib.sw_lease_check, self.handle)
 
+    def _close_at_exit(self) -> None:
+        self.close()
+
     def _close(self) -> None:
         run(lib.sw_lease_release, self._handle)
 

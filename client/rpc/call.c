@@ -63,8 +63,8 @@ void call_over(struct sw_call *call) {
     pthread_mutex_lock(&call->lock);
     call->is_done = true;
     if (call->fd >= 0) eventfd_write(call->fd, 1);
-    pthread_cond_broadcast(&call->over);
     pthread_mutex_unlock(&call->lock);
+    pthread_cond_broadcast(&call->over); /* who is woken finds the lock free */
     put(call);
 }
 

@@ -5,6 +5,7 @@
 #include "client/core/endpoint_name.h"
 #include "client/core/retry.h"
 #include "client/rpc/client_struct.h"
+#include "client/rpc/shared_loop.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
 #include "proto/base/sized.h"
@@ -76,16 +77,18 @@ static sw_status open_client(const char *endpoint, const sw_client_options *opti
     if (status != SW_OK) return status;
     sw_client *client = make_client(endpoint, options);
     if (!client) return error_no_memory(error);
-    status = loop_start(&client->loop, error);
-    if (status == SW_OK)
-        status = connection_open(&client->connection, endpoint, target, options, client->loop, error);
-    if (status != SW_OK) {
-        loop_stop(client->loop);
-        free_client(client);
-        return status;
-    }
+    status = shared_loop_get(&client->loop, error);
+    if (status != SW_OK) goto fail_loop;
+    status = connection_open(&client->connection, endpoint, target, options, client->loop, error);
+    if (status != SW_OK) goto fail_connection;
     *ret_client = client;
     return SW_OK;
+
+fail_connection:
+    shared_loop_put(client->loop);
+fail_loop:
+    free_client(client);
+    return status;
 }
 
 sw_status sw_client_open(const char *endpoint, const sw_client_options *options, sw_client **ret_client,
@@ -130,7 +133,7 @@ void sw_client_close(sw_client *client) {
     pthread_mutex_lock(&client->lock);
     while (!client->is_quiet) pthread_cond_wait(&client->quiet, &client->lock);
     pthread_mutex_unlock(&client->lock);
-    loop_stop(client->loop);
+    shared_loop_put(client->loop);
     connection_free(&client->connection);
     free_client(client);
 }
@@ -154,7 +157,7 @@ sw_status client_check(const sw_client *client, sw_error *error) {
                               "this process was forked after the client was opened; exec, or fork before");
     if (loop_is_current(client->loop))
         return error_set_code(error, SW_FAILED_PRECONDITION, SW_REASON_NONE,
-                              "a release function runs on the client's thread and may not call the client");
+                              "a release function runs on the clients' thread and may not call one of them");
     return SW_OK;
 }
 

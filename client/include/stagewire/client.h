@@ -17,7 +17,7 @@
  *   CANCELLED                     sw_call_cancel, sw_interrupt_set, or the client was closed
  *   RESOURCE_EXHAUSTED            no memory, or no descriptor, on this side
  *   FAILED_PRECONDITION           in a child after fork(), which must not use the client; and from a buffer's
- *                                 release function, which may run on the client's thread
+ *                                 release function, which may run on the clients' thread
  *
  * A program that pulls large tensors does well to have malloc keep what gRPC reads into, which the library
  * leaves to it: mallopt(M_TRIM_THRESHOLD, 64 << 20), M_TOP_PAD and M_MMAP_THRESHOLD 4 << 20, before the first

@@ -1,4 +1,5 @@
 """client/examples/torch_pipeline*.py: a trainer's calls, in eight processes."""
+import difflib
 import os
 import pathlib
 import re
@@ -25,18 +26,38 @@ class Example(unittest.TestCase):
         return folder.name
 
 
+def by_step(lines):
+    """What was said of each step last, the evaluation after it included."""
+    said = {}
+    for line in lines:
+        step = line.split(":")[0] if line.startswith("step ") else f"after {step}" if line.startswith("held out") else "first"
+        said[step] = line
+    return said
+
+
 class Training(Example):
-    def test_a_rank_that_raises_ends_all_and_the_next_life_repeats_the_steps_since_the_checkpoint_bit_by_bit(self):
-        lines, said = self.train("torch_pipeline_collectives.py", "--fail-at", "5", "--parameters", "100")
+    def test_all_stages_get_what_the_collectives_give_them_also_where_a_rank_raised_and_all_went_on_from_a_checkpoint(self):
+        expected, _ = self.train("torch_pipeline_collectives.py", "--parameters", "100")
+        lines, said = self.train("torch_pipeline.py", "--fail-at", "5")
         self.assertIn("[rank 7] FloatingPointError: the loss is not a number any more", said)
-        first, second = (i for i, line in enumerate(lines) if line.startswith("from step "))
-        self.assertTrue(lines[second].startswith("from step 3; 100 parameters"), lines[second])
-        begun = lines.index(next(line for line in lines if line.startswith("step 3: ")))
-        before, after = lines[begun:second], lines[second + 1:]
-        self.assertGreaterEqual(len(before), 3, "steps 3 and 4, and an evaluation")
-        self.assertEqual(before, after[: len(before)])
+        self.assertIn("[rank 3] stagewire.errors.Aborted: FloatingPointError: the loss is not a number any more", said)
+        self.assertEqual([line.split(";")[0] for line in lines if line.startswith("from")], ["from step 0", "from step 3"])
+        got, expected = by_step(lines), by_step(expected)
+        self.assertTrue(got.pop("first").endswith("1000 parameters of 6296176 bytes"))
+        expected.pop("first")
+        self.assertEqual(got, expected)
         right = int(re.search(r"(\d+) of 300 right", lines[-1])[1])
         self.assertGreater(right, 230)
+
+
+class Migrating(unittest.TestCase):
+    def test_the_guide_shows_every_line_in_which_the_two_programs_differ(self):
+        guide = (EXAMPLES.parent / "python" / "migrate.md").read_text()
+        shown = re.search(r"```diff\n(.*?)```", guide, re.S)[1].splitlines()
+        before, after = ((EXAMPLES / name).read_text().partition('"""\nimport')[2].splitlines()
+                         for name in ("torch_pipeline_collectives.py", "torch_pipeline.py"))
+        differing = [line for line in difflib.unified_diff(before, after, lineterm="", n=0) if line[:2] not in ("--", "++", "@@")]
+        self.assertEqual([line for line in shown if line[0] in "+-"], differing)
 
 
 if __name__ == "__main__":

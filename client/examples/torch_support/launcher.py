@@ -14,8 +14,8 @@ import torch.distributed as dist
 GRACE_S = 10  # for the others to say what they noticed of it
 
 
-def launch(main, world_size, max_restarts=0):
-    """Run `main()` in `world_size` processes.
+def launch(main, world_size, max_restarts=0, environment_of=lambda rank: {}):
+    """Run `main()` in `world_size` processes, each with what `environment_of(rank)` says besides.
 
     Returns 0 as soon as all of them have ended well, and 1 if one failed in the last of 1 + `max_restarts` lives. Each finds RANK,
     WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and TORCHELASTIC_RESTART_COUNT in its environment.
@@ -24,8 +24,10 @@ def launch(main, world_size, max_restarts=0):
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "WORLD_SIZE": str(world_size),
               "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_MAX_RESTARTS": str(max_restarts)}
     for life in range(max_restarts + 1):
-        environment = {**shared, "TORCHELASTIC_RESTART_COUNT": str(life)}
-        ranks = {_start(main, {**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)}): rank for rank in range(world_size)}
+        ranks = {}
+        for rank in range(world_size):
+            own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "TORCHELASTIC_RESTART_COUNT": str(life), **environment_of(rank)}
+            ranks[_start(main, {**shared, **own})] = rank
         if _all_end_well(ranks):
             return 0
     return 1

@@ -40,14 +40,32 @@ def pipeline():
     return _axes["pipeline"]
 
 
-def model_replica():
-    """Which of the pipelines this rank belongs to, from 0."""
-    return data().rank * tensor().size + tensor().rank
-
-
 def is_first_stage():
     return pipeline().rank == 0
 
 
 def is_last_stage():
     return pipeline().rank == pipeline().size - 1
+
+
+# ---- the same under Megatron's names ----
+
+
+def get_tensor_model_parallel_rank():
+    return tensor().rank
+
+
+def get_tensor_model_parallel_world_size():
+    return tensor().size
+
+
+def get_data_parallel_rank():
+    return data().rank
+
+
+def get_pipeline_model_parallel_rank():
+    return pipeline().rank
+
+
+def get_pipeline_model_parallel_world_size():
+    return pipeline().size

@@ -1,0 +1,92 @@
+"""The pipeline operations of the Python package as ratios to PyTorch's collectives over gloo, which do the same in the same run.
+
+Both sides alternate. A latency is that of one call, from when the last stage calls until the last of the others has the value; all
+begin together. The last stage publishes at a sidecar of its own (stagewired). Prints a row a measure: median, range, ratio. Asserts
+nothing.
+
+    gloo.py [ROUNDS]      5 rounds by default
+"""
+import statistics
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+import stagewire
+from stagewire import pipeline_parallel as ours
+from torch_support import collectives, launcher, parallel_state
+from torch_support.sidecars import sidecar
+
+MIB = 1 << 20
+METRICS = [{f"train/policy/some_loss_component_no_{i:02}": i * 0.1234567 + j for i in range(20)} for j in range(8)]
+
+
+def seconds_until_all_have_it(call, count=1):
+    """From when the last stage begins until the last rank is through `count` calls."""
+    dist.barrier()
+    begun = time.monotonic()
+    for _ in range(count):
+        call()
+    times = [None] * dist.get_world_size()
+    dist.all_gather_object(times, (begun, time.monotonic()))
+    return max(ended for _, ended in times) - times[-1][0]
+
+
+def metrics(side, _):
+    mine = METRICS if parallel_state.is_last_stage() else None
+    return statistics.median(seconds_until_all_have_it(lambda: side.broadcast_loss_metrics_from_last_stage(mine)) for _ in range(100))
+
+
+def objects(side, _):
+    mine = 4096 if parallel_state.is_first_stage() else None
+    return seconds_until_all_have_it(lambda: side.broadcast_obj_from_pp_rank(mine), 1000) / 1000
+
+
+def tensors(side, size):
+    mine = {"x": torch.ones(size // 4) if parallel_state.is_last_stage() else None}
+    repeat = max(1, 64 * MIB // size)
+    seconds = [seconds_until_all_have_it(lambda: side.broadcast_tensors_from_last_stage(mine)) for _ in range(repeat)]
+    return statistics.median(seconds)
+
+
+def row(name, unit, rounds, measure, argument=None, show=lambda seconds: seconds * 1e6):
+    sides = (collectives, ours)
+    for side in sides:
+        measure(side, argument)
+    both = [[show(measure(side, argument)) for side in sides] for _ in range(rounds)]
+    if dist.get_rank() == 0:
+        gloo, stagewire_ = (statistics.median(values) for values in zip(*both))
+        ratios = sorted(b / a for a, b in both)
+        print(f"{name:44} {gloo:9.2f} {stagewire_:9.2f} {unit:5} {statistics.median(ratios):6.2f}  ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+              flush=True)
+
+
+def bench(rounds, endpoint, last_stage_endpoint):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    count = dist.get_world_size()
+    parallel_state.initialize(pipeline=count)
+    stagewire.init(run_id="bench", generation=1, stage=dist.get_rank(), stage_count=count, sidecar=endpoint,
+                   last_stage_endpoint=last_stage_endpoint)
+    with_all = f", {count} processes"
+    row("8 dicts of 20 floats" + with_all, "us", rounds, metrics)
+    row("an int, a thousand times" + with_all, "us", rounds, objects)
+    for mib in (1, 16, 256):
+        row(f"tensor of {mib} MiB" + with_all, "GB/s", rounds, tensors, mib * MIB, lambda seconds: mib * MIB / seconds / 1e9)
+    dist.barrier()
+    stagewire.shutdown()
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    print(f"{'':44} {'gloo':>9} {'stagewire':>9} {'':5} {'ratio':>6}")
+    for count in (2, 4):
+        with sidecar(count - 1, count, run_id="bench") as (endpoint, last_stage_endpoint):
+            if launcher.launch(lambda: bench(rounds, endpoint, last_stage_endpoint), count):
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

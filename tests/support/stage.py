@@ -20,15 +20,15 @@ def generate(proto):
     """(messages, services, status messages), made from the file alone."""
     folder = tempfile.mkdtemp(prefix="stagewire-proto-")
     try:
-        os.makedirs(os.path.join(folder, "stagewire/v1"))
-        shutil.copy(proto, os.path.join(folder, "stagewire/v1/stage.proto"))
+        shutil.copy(proto, folder)  # its package stagewire.v1 would hide ours, or be hidden by it
         with open(os.path.join(folder, "sw_status.proto"), "w") as f:
             f.write(STATUS_PROTO)
         plugin = "--plugin=protoc-gen-grpc=" + shutil.which("grpc_python_plugin")
         subprocess.check_call(["protoc", "-I", folder, "--python_out", folder, "--grpc_out", folder, plugin,
-                               "stagewire/v1/stage.proto", "sw_status.proto"])
+                               "stage.proto", "sw_status.proto"])
         sys.path.insert(0, folder)
-        from stagewire.v1 import stage_pb2, stage_pb2_grpc
+        import stage_pb2
+        import stage_pb2_grpc
         import sw_status_pb2
         return stage_pb2, stage_pb2_grpc, sw_status_pb2
     finally:

@@ -1,15 +1,19 @@
 #include <argp.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/cli/channel_hint.h"
 #include "client/cli/commands.h"
 #include "client/cli/messages.h"
 #include "client/cli/options.h"
+#include "client/cli/readiness.h"
 #include "proto/base/clock.h"
 #include "proto/base/error.h"
 
 enum { KEY_READY = 1000, KEY_STEP };
+
+#define LOOK_AGAIN_MS 200
 
 struct wait {
     struct options options;
@@ -60,7 +64,7 @@ static error_t parse(int key, char *word, struct argp_state *state) {
 }
 
 static const struct argp_option own_options[] = {
-    {"ready", KEY_READY, NULL, 0, "Until the endpoint answers", 0},
+    {"ready", KEY_READY, NULL, 0, "Until the endpoint serves: it is up, and does not drain", 0},
     {"step", KEY_STEP, "N", 0, "Until step N of CHANNEL, or a later one, is published", 0},
     {0},
 };
@@ -84,11 +88,30 @@ const struct argp cmd_wait_argp = {
                                             {0}},
 };
 
-static sw_status wait_ready(const struct wait *wait, sw_client *client, sw_error *error) {
+/* For an endpoint that knows nothing of health. */
+static sw_status wait_for_answer(sw_client *client, int64_t timeout_ms, sw_error *error) {
     sw_info *info;
-    sw_status status = sw_client_info(client, wait->options.timeout_ms, &info, error);
+    sw_status status = sw_client_info(client, timeout_ms, &info, error);
     if (status == SW_OK) sw_info_destroy(info);
     return status;
+}
+
+static sw_status wait_ready(const struct wait *wait, sw_client *client, sw_error *error) {
+    static const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000};
+    int64_t until = clock_now_ms(&clock_system) + wait->options.timeout_ms, left = wait->options.timeout_ms;
+    do {
+        bool is_ready;
+        sw_status status = readiness_ask(client, left, &is_ready, error);
+        if (status == SW_UNIMPLEMENTED) return wait_for_answer(client, left, error);
+        if (status != SW_OK || is_ready) return status;
+        nanosleep(&pause, NULL);
+        left = until - clock_now_ms(&clock_system);
+    } while (left > 0);
+    return error_set_code(error, SW_DEADLINE_EXCEEDED, SW_REASON_NONE,
+                          "%s answers and was not ready within %" PRIi64
+                          " ms: it drains; wait for the one that "
+                          "follows it",
+                          wait->options.endpoint, wait->options.timeout_ms);
 }
 
 static sw_status pull_step(const struct wait *wait, sw_client *client, int64_t timeout_ms, sw_error *error) {

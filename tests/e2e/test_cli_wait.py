@@ -91,6 +91,27 @@ class Ready(WithDaemon):
             self.assertEqual(process.communicate(timeout=120), ("", ""))
         self.assertEqual(process.returncode, 0)
 
+    def test_one_that_drains_is_not_ready_and_the_one_that_follows_is(self):
+        folder = tempfile.mkdtemp(prefix="stagewire-wait-")
+        self.addCleanup(shutil.rmtree, folder)
+        endpoint = "unix:" + os.path.join(folder, "socket")
+        with stage.Daemon("--drain-grace", "1m", listen=endpoint) as leaving:
+            policy = pb.ChannelPolicy(channel="train", kind=pb.ITEM_KIND_METRICS, consumers=["stage-0"])
+            lease = leaving.stage.Attach(pb.AttachRequest(stage=3, stage_count=4, policies=[policy]))
+            next(lease)
+            command.run("publish", endpoint, "train", "1", given="{}")
+            leaving.terminate()
+            while "drain" not in leaving.text():
+                pass
+            code, out, err = command.run("wait", endpoint, "--ready", "--timeout", "600ms")
+            self.assertEqual((code, out), (4, ""))
+            self.assertIn("it drains", err)
+            process = command.start("wait", endpoint, "--ready", "--timeout", "2m")
+            self.addCleanup(command.end, process)
+        with stage.Daemon(listen=endpoint):
+            self.assertEqual(process.communicate(timeout=120), ("", ""))
+        self.assertEqual(process.returncode, 0)
+
     def test_one_that_does_not_come_is_unreachable(self):
         code, out, err = command.run("wait", "unix:/nonexistent/socket", "--ready", "--timeout", "300ms")
         self.assertEqual((code, out), (5, ""))

@@ -4,6 +4,7 @@
 
 #include "client/cli/doctor/doctor.h"
 #include "client/cli/memory.h"
+#include "client/cli/readiness.h"
 #include "client/rpc/health.h"
 
 #define ROUND_TRIPS 7
@@ -27,9 +28,9 @@ static void say_call_failed(struct doctor *doctor, const char *check, const sw_e
 
 /* ---- health ---- */
 
-static void say_health(struct doctor *doctor, enum health_status status) {
+static void say_health(struct doctor *doctor, bool is_ready) {
     struct report *report = &doctor->report;
-    if (status == HEALTH_SERVING) {
+    if (is_ready) {
         report_ok(report, "health", "serving");
         return;
     }
@@ -39,13 +40,11 @@ static void say_health(struct doctor *doctor, enum health_status status) {
 }
 
 bool check_health(struct doctor *doctor) {
-    enum health_status status;
+    bool is_ready;
     sw_error error;
-    sw_status answer = client_health(doctor->client, "readiness", doctor_left_ms(doctor), &status, &error);
-    if (answer == SW_NOT_FOUND)
-        answer = client_health(doctor->client, "", doctor_left_ms(doctor), &status, &error);
+    sw_status answer = readiness_ask(doctor->client, doctor_left_ms(doctor), &is_ready, &error);
     if (answer == SW_OK) {
-        say_health(doctor, status);
+        say_health(doctor, is_ready);
     } else if (answer == SW_UNIMPLEMENTED) {
         report_note(&doctor->report, "health",
                     "the endpoint knows nothing of grpc.health.v1: it is an old one, or none");

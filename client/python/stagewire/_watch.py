@@ -67,6 +67,10 @@ class Watch(Closing):
     def _close(self) -> None:
         run(lib.sw_watch_close, self._handle)
 
+    def fileno(self) -> int:
+        """A descriptor that is readable when there is an event, for `select`."""
+        return lib.sw_watch_fd(self.handle)
+
     def next(self, timeout: Optional[float] = None) -> Event:
         """The next event; a TimeoutError if none came within `timeout` seconds. None waits on."""
         event = _abi.WatchEvent()
@@ -103,7 +107,7 @@ class Watch(Closing):
     async def _readable(self) -> None:
         loop = asyncio.get_running_loop()
         news = loop.create_future()
-        descriptor = lib.sw_watch_fd(self.handle)
+        descriptor = self.fileno()
         loop.add_reader(descriptor, lambda: news.done() or news.set_result(None))
         try:
             await news

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import dataclasses
-from ctypes import POINTER, byref, c_void_p
+from ctypes import POINTER, byref
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _abi, _tensors

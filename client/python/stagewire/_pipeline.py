@@ -141,14 +141,15 @@ class Pipeline(Closing):
 
     def broadcast_loss_metrics_from_last_stage(self, loss_metrics: Any = None) -> Any:
         """See `stagewire.pipeline_parallel.broadcast_loss_metrics_from_last_stage`."""
-        encoded = None
+        sent = encoded = None
         if self.is_last and loss_metrics is not None:
-            encoded = self._prepare("metrics", lambda: Encoded(materialize(loss_metrics), "metrics"))
+            sent = self._prepare("metrics", lambda: materialize(loss_metrics, own=True))
+            encoded = self._prepare("metrics", lambda: Encoded(sent, "metrics"))
         handle = make(lib.sw_pipeline_broadcast_loss_metrics_from_last_stage, self.handle,
                       encoded and encoded.address, destroy=lib.sw_metrics_destroy)
         try:
-            if self.is_single:
-                return loss_metrics
+            if self.is_last:
+                return loss_metrics if self.is_single else sent
             return decode(lib.sw_metrics_value(handle), _tensors.default_framework())
         finally:
             lib.sw_metrics_destroy(handle)
@@ -220,14 +221,15 @@ def _check_like(name: str, given: Any, tensor: Any) -> None:
                          f"{theirs[0]}{list(theirs[1])}")
 
 
-def materialize(loss_metrics: Any) -> Any:
-    """See `stagewire.pipeline_parallel._materialize_loss_metrics_for_object_broadcast`."""
+def materialize(loss_metrics: Any, own: bool = False) -> Any:
+    """See `stagewire.pipeline_parallel._materialize_loss_metrics_for_object_broadcast`; with `own`, host tensors are
+    copied, too, so that what the caller does to its own later does not show."""
     if isinstance(loss_metrics, dict):
-        return _materialize_dicts([loss_metrics])[0]
-    return _materialize_dicts(loss_metrics) if isinstance(loss_metrics, list) else loss_metrics
+        return _materialize_dicts([loss_metrics], own)[0]
+    return _materialize_dicts(loss_metrics, own) if isinstance(loss_metrics, list) else loss_metrics
 
 
-def _materialize_dicts(dicts: List[Any]) -> List[Any]:
+def _materialize_dicts(dicts: List[Any], own: bool) -> List[Any]:
     torch = sys.modules.get("torch")
     copies = [dict(metrics) if isinstance(metrics, dict) else metrics for metrics in dicts]
     if torch is None:
@@ -243,7 +245,7 @@ def _materialize_dicts(dicts: List[Any]) -> List[Any]:
             if value.numel() == 1 and value.layout is torch.strided and not value.is_quantized:
                 scalars.setdefault((value.device, value.dtype), []).append((copy, key, value))
             else:
-                copy[key] = value.cpu()
+                copy[key] = value.to("cpu", copy=own)
     for of_one_kind in scalars.values():
         _move_scalars(torch, of_one_kind)
     return copies

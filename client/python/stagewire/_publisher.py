@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 from ctypes import c_bool, c_uint64
 from typing import Any, Mapping, Optional, Sequence

@@ -32,7 +32,10 @@ def _open():
 
 
 def _check_version(path, library):
-    library.sw_version.restype = ctypes.c_char_p
+    try:
+        library.sw_version.restype = ctypes.c_char_p
+    except AttributeError:
+        raise ImportError(f"{path} is no library of stagewire's; set STAGEWIRE_LIBRARY to one that is.") from None
     found = library.sw_version().decode()
     if found.split(".")[:2] != __version__.split(".")[:2]:
         raise ImportError(f"the Python package stagewire is {__version__}, and the library {path} is {found}: "

@@ -201,7 +201,7 @@ def _installed(name: str):
 
 def default_framework() -> str:
     """Whose tensors come back where nobody says: what the program has imported, PyTorch before NumPy."""
-    return next((name for name in FRAMEWORKS if name in sys.modules), "raw")
+    return next((name for name in FRAMEWORKS if sys.modules.get(name) is not None), "raw")
 
 
 def check_framework(name: Optional[str]) -> str:

@@ -7,14 +7,19 @@
  *   cr_assert_str_eq  cr_assert_str_neq  cr_log_info
  *
  * each with an optional message, a string literal and its arguments. Both run every
- * test in a process of its own. */
+ * test in a process of its own.
+ *
+ * TEST_LESS is how many times less is repeated where everything is slow: what chance or
+ * patience would find is left to the release, and to the fuzzers. */
 #ifndef STAGEWIRE_TESTS_SUPPORT_TEST_H
 #define STAGEWIRE_TESTS_SUPPORT_TEST_H
 
 #ifdef STAGEWIRE_PLAIN_TESTS
 #include "tests/support/plain/plain.h"
+#define TEST_LESS 10
 #else
 #include <criterion/criterion.h>
+#define TEST_LESS 1
 #endif
 
 #endif

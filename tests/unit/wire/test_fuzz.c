@@ -10,6 +10,8 @@
 #include "tests/unit/wire/requests.h"
 #include "tests/unit/wire/values.h"
 
+#define ROUNDS (20000 / TEST_LESS)
+
 static struct arena arena;
 static unsigned state = 1;
 
@@ -90,9 +92,9 @@ static sw_status fuzz_metrics(const uint8_t *data, size_t size, sw_error *error)
 Test(fuzz, metrics) {
     sw_buffer *bytes;
     cr_assert_eq(metrics_encode(every_kind(), false, &bytes, NULL, NULL), SW_OK);
-    fuzz(fuzz_metrics, bytes, 60000);
+    fuzz(fuzz_metrics, bytes, ROUNDS);
     sw_buffer_unref(bytes);
-    for (unsigned seed = 1; seed <= 300; seed++) {
+    for (unsigned seed = 1; seed <= 300 / TEST_LESS; seed++) {
         struct arena values;
         arena_init(&values, &allocator_system, LIMIT_DECODE_BYTES);
         cr_assert_eq(metrics_encode(random_metrics(&values, seed + 7, 40), false, &bytes, NULL, NULL), SW_OK);
@@ -118,7 +120,7 @@ static sw_status fuzz_exchange(const uint8_t *data, size_t size, sw_error *error
         sw_buffer *bytes;                                                                                    \
         type seed = request;                                                                                 \
         cr_assert_eq(name##_encode(&seed, &bytes, NULL), SW_OK);                                             \
-        fuzz(fuzz_##name, bytes, 20000);                                                                     \
+        fuzz(fuzz_##name, bytes, ROUNDS);                                                                    \
         sw_buffer_unref(bytes);                                                                              \
     }
 
@@ -139,7 +141,7 @@ Test(fuzz, exchange) {
     struct exchange_request request = full_exchange();
     sw_buffer *bytes;
     cr_assert_eq(exchange_request_encode(&request, &bytes, NULL), SW_OK);
-    fuzz(fuzz_exchange, bytes, 20000);
+    fuzz(fuzz_exchange, bytes, ROUNDS);
     sw_buffer_unref(bytes);
 }
 
@@ -151,7 +153,7 @@ static sw_status fuzz_health(const uint8_t *data, size_t size, sw_error *error) 
 Test(fuzz, health) {
     sw_buffer *bytes;
     cr_assert_eq(health_request_encode("stagewire.v1.StageService", &bytes, NULL), SW_OK);
-    fuzz(fuzz_health, bytes, 20000);
+    fuzz(fuzz_health, bytes, ROUNDS);
     sw_buffer_unref(bytes);
 }
 
@@ -173,7 +175,7 @@ Test(fuzz, reflection) {
     void *data;
     cr_assert_eq(sw_buffer_create(sizeof seed - 1, &bytes, &data, NULL), SW_OK);
     memcpy(data, seed, sizeof seed - 1);
-    fuzz(fuzz_reflection, bytes, 20000);
+    fuzz(fuzz_reflection, bytes, ROUNDS);
     sw_buffer_unref(bytes);
 }
 
@@ -187,13 +189,13 @@ Test(fuzz, publish_metrics) {
     sw_address address = full_address();
     cr_assert_eq(metrics_encode(every_kind(), false, &payload, NULL, NULL), SW_OK);
     cr_assert_eq(publish_metrics_request_encode(&address, payload, &bytes, NULL), SW_OK);
-    fuzz(fuzz_publish, bytes, 30000);
+    fuzz(fuzz_publish, bytes, ROUNDS);
     sw_buffer_unref(payload);
     sw_buffer_unref(bytes);
 }
 
 Test(fuzz, bytes_that_never_were_a_message) {
-    for (unsigned round = 0; round < 30000; round++) {
+    for (unsigned round = 0; round < ROUNDS; round++) {
         size_t size = roll(64);
         uint8_t *data = malloc(size ? size : 1);
         for (size_t i = 0; i < size; i++) data[i] = (uint8_t)roll(256);

@@ -1,5 +1,6 @@
 # The Debian packages: `cpack -G DEB` in the build folder, once all is built.
-set(packages library libstagewire0 dev libstagewire-dev command stagewire daemon stagewired)
+set(packages library libstagewire0 dev libstagewire-dev command stagewire daemon stagewired
+    python python3-stagewire)
 
 # ---- what Debian wants in each of them, and a plain install does not ----
 
@@ -52,6 +53,17 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/systemd/stagewired.service)
     set(CPACK_DEBIAN_DAEMON_PACKAGE_CONTROL_EXTRA
         "${CMAKE_CURRENT_SOURCE_DIR}/debian/postinst;${CMAKE_CURRENT_SOURCE_DIR}/debian/prerm")
 endif()
+
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION "loss metrics and tensors between pipeline stages (Python)
+${job}
+This package has the Python package, with the operations that PyTorch trainers
+know by name.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "libstagewire0 (>= ${PROJECT_VERSION}), python3 (>= 3.9), python3:any")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-torch, python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+    "${CMAKE_CURRENT_SOURCE_DIR}/debian/python/postinst;${CMAKE_CURRENT_SOURCE_DIR}/debian/python/prerm")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)

@@ -9,7 +9,7 @@ import unittest
 from tool import run
 
 BUILD = os.environ["STAGEWIRE_BUILD"]
-PACKAGES = ["libstagewire-dev", "libstagewire0", "stagewire", "stagewired"]
+PACKAGES = ["libstagewire-dev", "libstagewire0", "python3-stagewire", "stagewire", "stagewired"]
 
 
 class Debian(unittest.TestCase):
@@ -33,7 +33,7 @@ class Debian(unittest.TestCase):
     def files(self, package):
         return [line.split()[5].lstrip(".") for line in run("dpkg-deb", "-c", self.debs[package]).splitlines()]
 
-    def test_there_are_four_packages(self):
+    def test_there_are_five_packages(self):
         self.assertEqual(sorted(self.debs), PACKAGES)
 
     def test_lintian_finds_no_error(self):
@@ -68,6 +68,15 @@ class Debian(unittest.TestCase):
             self.assertIn("0.25", run(command, "get", endpoint, "train", "7"))
             daemon.terminate()
             self.assertEqual(daemon.process.wait(60), 0)
+
+    def test_the_unpacked_python_package_works_with_the_unpacked_library_on_every_machine(self):
+        self.assertEqual(self.field("python3-stagewire", "Architecture"), "all")
+        self.assertRegex(self.field("python3-stagewire", "Depends"), r"libstagewire0 \(>= 0\.1\.")
+        program = ("import stagewire\nfrom importlib.metadata import version\n"
+                   "with stagewire.Endpoint('run') as endpoint: print(version('stagewire'), endpoint.address[:10])")
+        self.assertEqual(run("/usr/bin/python3", "-c", program, env={
+            "PYTHONPATH": os.path.join(self.root, "usr/lib/python3/dist-packages"),
+            "LD_LIBRARY_PATH": os.path.join(self.root, "usr/lib")}), "0.1.0 127.0.0.1:\n")
 
     def test_the_unpacked_library_runs_a_program_that_was_built_with_the_unpacked_headers(self):
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "outside", "publish_and_pull.cc")

@@ -1,4 +1,4 @@
-#include <stagewire/buffer.h>
+#include "proto/base/buffer.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -59,7 +59,7 @@ static sw_status create_paged(size_t size, sw_buffer **ret_buffer, void **ret_da
     return SW_OK;
 }
 
-sw_status sw_buffer_create(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error) {
+sw_status buffer_create(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error) {
     if (size >= PAGED_FROM) return create_paged(size, ret_buffer, ret_data, error);
     sw_buffer *buffer = make(size, NULL, size, NULL, NULL);
     if (!buffer) return error_no_memory(error);
@@ -85,4 +85,8 @@ const void *sw_buffer_data(const sw_buffer *buffer) {
 
 size_t sw_buffer_size(const sw_buffer *buffer) {
     return buffer->size;
+}
+
+void *buffer_context(const sw_buffer *buffer, void (*release)(void *context)) {
+    return buffer->release == release ? buffer->context : NULL;
 }

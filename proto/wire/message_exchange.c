@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/wire/check.h"
 #include "proto/wire/message_parts.h"
 #include "proto/wire/value_codec.h"
@@ -15,7 +16,7 @@ static sw_status pack_with_value(const ProtobufCMessage *message, unsigned field
     size_t head = protobuf_c_message_get_packed_size(message), payload = sw_buffer_size(value);
     sw_buffer *buffer;
     void *data;
-    sw_status status = sw_buffer_create(head + 1 + varint_size(payload) + payload, &buffer, &data, error);
+    sw_status status = buffer_create(head + 1 + varint_size(payload) + payload, &buffer, &data, error);
     if (status != SW_OK) return status;
     uint8_t *at = data;
     at += protobuf_c_message_pack(message, at);

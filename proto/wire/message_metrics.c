@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/wire/check.h"
 #include "proto/wire/pb.h"
 #include "proto/wire/value_codec.h"
@@ -88,7 +89,7 @@ sw_status publish_metrics_request_encode(const sw_address *address, const sw_buf
     pb_from_address(&packed, address);
     size_t payload = sw_buffer_size(metrics_bytes), named = stagewire__v1__address__get_packed_size(&packed);
     size_t size = 1 + varint_size(named) + named + 1 + varint_size(payload) + payload;
-    sw_status status = sw_buffer_create(size, &buffer, &data, error);
+    sw_status status = buffer_create(size, &buffer, &data, error);
     if (status != SW_OK) return status;
     uint8_t *at = put_length(put_address(data, REQUEST_ADDRESS, address), REQUEST_METRICS, payload);
     memcpy(at, sw_buffer_data(metrics_bytes), payload);

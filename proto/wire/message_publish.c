@@ -1,5 +1,6 @@
 #include "proto/wire/messages.h"
 
+#include "proto/base/buffer.h"
 #include "proto/base/limits.h"
 #include "proto/wire/check.h"
 #include "proto/wire/message_parts.h"
@@ -26,7 +27,7 @@ sw_status published_response_decode(const void *data, size_t size, bool *ret_dup
 
 sw_status empty_response_encode(sw_buffer **ret, sw_error *error) {
     void *data;
-    return sw_buffer_create(0, ret, &data, error);
+    return buffer_create(0, ret, &data, error);
 }
 
 /* ---- PublishFailureRequest ---- */

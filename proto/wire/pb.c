@@ -1,5 +1,6 @@
 #include "proto/wire/pb.h"
 
+#include "proto/base/buffer.h"
 #include "proto/base/error.h"
 
 struct unpacking {
@@ -38,7 +39,7 @@ sw_status pb_unpack(const ProtobufCMessageDescriptor *descriptor, struct span me
 sw_status pb_pack(const ProtobufCMessage *message, sw_buffer **ret, sw_error *error) {
     sw_buffer *buffer;
     void *data;
-    sw_status status = sw_buffer_create(protobuf_c_message_get_packed_size(message), &buffer, &data, error);
+    sw_status status = buffer_create(protobuf_c_message_get_packed_size(message), &buffer, &data, error);
     if (status != SW_OK) return status;
     protobuf_c_message_pack(message, data);
     *ret = buffer;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
 #include "proto/wire/backwards.h"
@@ -80,7 +81,7 @@ sw_status status_details_encode(const sw_error *to_send, sw_buffer **ret, sw_err
     used = (size_t)(end - out.at);
     sw_buffer *buffer;
     void *data;
-    sw_status status = sw_buffer_create(used, &buffer, &data, error);
+    sw_status status = buffer_create(used, &buffer, &data, error);
     if (status != SW_OK) return status;
     memcpy(data, out.at, used);
     *ret = buffer;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "proto/base/buffer.h"
 #include "proto/base/error.h"
 #include "proto/wire/backwards.h"
 #include "proto/wire/value_tree.h"
@@ -107,7 +108,7 @@ static sw_status write_all(const sw_value *value, void (*put)(struct backwards *
                            sw_error *error) {
     sw_buffer *buffer;
     void *data;
-    sw_status status = sw_buffer_create((size_t)bytes, &buffer, &data, error);
+    sw_status status = buffer_create((size_t)bytes, &buffer, &data, error);
     if (status != SW_OK) return status;
     struct backwards out = {(uint8_t *)data + bytes};
     put(&out, value);

@@ -2,6 +2,7 @@
  * understood as the same. */
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/base/limits.h"
 #include "proto/wire/health.h"
 #include "proto/wire/messages.h"
@@ -18,7 +19,7 @@ typedef sw_buffer *back_and_forth(const uint8_t *data, size_t size);
 static sw_buffer *joined(const uint8_t *head, size_t size, sw_buffer *payload) {
     sw_buffer *whole;
     void *data;
-    HOLDS(sw_buffer_create(size + sw_buffer_size(payload), &whole, &data, NULL) == SW_OK);
+    HOLDS(buffer_create(size + sw_buffer_size(payload), &whole, &data, NULL) == SW_OK);
     memcpy(data, head, size);
     memcpy((uint8_t *)data + size, sw_buffer_data(payload), sw_buffer_size(payload));
     sw_buffer_unref(payload);

@@ -2,8 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <stagewire/buffer.h>
-
+#include "proto/base/buffer.h"
 #include "tests/support/test.h"
 
 static void count_release(void *context) {
@@ -30,7 +29,7 @@ Test(buffer, a_created_buffer_is_writable_whatever_its_size) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         sw_buffer *buffer;
         void *data;
-        cr_assert_eq(sw_buffer_create(sizes[i], &buffer, &data, NULL), SW_OK);
+        cr_assert_eq(buffer_create(sizes[i], &buffer, &data, NULL), SW_OK);
         memset(data, 0x5a, sizes[i]);
         cr_assert_eq(sw_buffer_data(buffer), data);
         cr_assert_eq(sw_buffer_size(buffer), sizes[i]);
@@ -52,7 +51,7 @@ Test(buffer, without_memory_it_says_so_and_writes_nothing) {
 #endif
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        cr_assert_eq(sw_buffer_create(sizes[i], &buffer, &data, &error), SW_RESOURCE_EXHAUSTED);
+        cr_assert_eq(buffer_create(sizes[i], &buffer, &data, &error), SW_RESOURCE_EXHAUSTED);
         cr_assert_eq(error.reason, SW_REASON_LIMIT);
         cr_assert_str_eq(sw_error_metadata(&error, "limit"), "memory");
         cr_assert_null(buffer);

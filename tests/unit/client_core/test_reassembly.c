@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "tests/support/test.h"
 #include "tests/unit/client_core/stream.h"
 
@@ -31,7 +32,7 @@ static void begin(const sw_tensor_request *requests, uint32_t count, bool manife
     struct reassembly_options options = {.wishes = &wishes,
                                          .asked = &asked,
                                          .manifest_only = manifest_only,
-                                         .allocate = sw_buffer_create,
+                                         .allocate = buffer_create,
                                          .allocator = &allocator_system};
     assembly = reassembly_create(&options);
 }
@@ -430,7 +431,7 @@ static bool assemble_with(unsigned allocations) {
     const struct allocator allocator = {scarce_allocate, scarce_resize, scarce_release, &scarce};
     cr_assert_eq(wishes_init(&wishes, NULL, 0, &error), SW_OK);
     struct reassembly_options options = {
-        .wishes = &wishes, .asked = &asked, .allocate = sw_buffer_create, .allocator = &allocator};
+        .wishes = &wishes, .asked = &asked, .allocate = buffer_create, .allocator = &allocator};
     assembly = reassembly_create(&options);
     sw_status status = assembly ? SW_OK : SW_RESOURCE_EXHAUSTED;
     sw_tensors *tensors = NULL;

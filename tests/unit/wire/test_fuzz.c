@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/base/limits.h"
 #include "proto/wire/health.h"
 #include "proto/wire/reflection.h"
@@ -173,7 +174,7 @@ Test(fuzz, reflection) {
     static const char seed[] = "\x0a\x04host\x2a\x08\x0a\x04type\x10\x07";
     sw_buffer *bytes;
     void *data;
-    cr_assert_eq(sw_buffer_create(sizeof seed - 1, &bytes, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(sizeof seed - 1, &bytes, &data, NULL), SW_OK);
     memcpy(data, seed, sizeof seed - 1);
     fuzz(fuzz_reflection, bytes, ROUNDS);
     sw_buffer_unref(bytes);

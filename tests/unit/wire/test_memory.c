@@ -1,6 +1,7 @@
 /* Allocation failure, swept: the n-th allocation fails, for every n. */
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/wire/health.h"
 #include "proto/wire/reflection.h"
 #include "proto/wire/value_codec.h"
@@ -157,7 +158,7 @@ Test(memory, decoding_questions_without_it_says_so) {
     sweep(sweep_health_request_decode, bytes);
     const char question[] = "\x0a\1h\x22\3a.b"; /* host, file_containing_symbol */
     void *data;
-    cr_assert_eq(sw_buffer_create(sizeof question - 1, &bytes, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(sizeof question - 1, &bytes, &data, NULL), SW_OK);
     memcpy(data, question, sizeof question - 1);
     sweep(sweep_reflection_request_decode, bytes);
 }
@@ -198,7 +199,7 @@ static sw_buffer *with_head(head_writer *write_head) {
     uint8_t head[METRICS_HEAD_MAX];
     size_t size = write_head(&address, 5, sw_buffer_size(payload), head);
     void *data;
-    cr_assert_eq(sw_buffer_create(size + sw_buffer_size(payload), &bytes, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(size + sw_buffer_size(payload), &bytes, &data, NULL), SW_OK);
     memcpy(data, head, size);
     memcpy((uint8_t *)data + size, sw_buffer_data(payload), sw_buffer_size(payload));
     sw_buffer_unref(payload);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/base/limits.h"
 #include "proto/wire/value_codec.h"
 #include "tests/support/test.h"
@@ -93,7 +94,7 @@ Test(messages, metrics_follow_the_head_of_their_response) {
     sw_address address = full_address();
     void *data;
     size_t size = sw_buffer_size(payload);
-    cr_assert_eq(sw_buffer_create(METRICS_HEAD_MAX + size, &bytes, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(METRICS_HEAD_MAX + size, &bytes, &data, NULL), SW_OK);
     size_t head = metrics_response_head(&address, INT64_MIN, size, data);
     cr_assert_leq(head, METRICS_HEAD_MAX);
     memcpy((uint8_t *)data + head, sw_buffer_data(payload), size);
@@ -112,7 +113,7 @@ Test(messages, a_watched_item_follows_its_head) {
     sw_address address = full_address();
     void *data;
     size_t size = sw_buffer_size(payload);
-    cr_assert_eq(sw_buffer_create(METRICS_HEAD_MAX + size, &bytes, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(METRICS_HEAD_MAX + size, &bytes, &data, NULL), SW_OK);
     size_t head = watch_published_head(&address, 5, size, data);
     memcpy((uint8_t *)data + head, sw_buffer_data(payload), size);
     struct watch_event back;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/base/limits.h"
 #include "proto/wire/value_codec.h"
 #include "tests/support/test.h"
@@ -356,7 +357,7 @@ Test(malformed, a_value_of_an_exchange_follows_the_rules_of_values) {
     struct exchange_request request = full_exchange();
     sw_buffer *wrong;
     void *data;
-    cr_assert_eq(sw_buffer_create(3, &wrong, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(3, &wrong, &data, NULL), SW_OK);
     memcpy(data, (uint8_t[]){0x2a, 0x01, 0xff}, 3);
     request.value_bytes = wrong;
     REFUSE_WORD("value", request);

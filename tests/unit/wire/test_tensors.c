@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/base/buffer.h"
 #include "proto/wire/tensors.h"
 #include "tests/support/test.h"
 #include "tests/unit/wire/failing.h"
@@ -83,7 +84,7 @@ static struct tensor_set *set_of(const struct tensor_info *infos, uint32_t count
 
 static void fill(struct tensor *tensor, int byte) {
     void *data;
-    cr_assert_eq(sw_buffer_create(tensor->info.byte_length, &tensor->bytes, &data, NULL), SW_OK);
+    cr_assert_eq(buffer_create(tensor->info.byte_length, &tensor->bytes, &data, NULL), SW_OK);
     memset(data, byte, tensor->info.byte_length);
     tensor_hash(tensor, 1024);
 }

@@ -7,6 +7,7 @@
 
 enum { PART_MANIFEST = 1, PART_CHUNK = 2, PART_SHARED = 3 };
 enum { CHUNK_TENSOR = 1, CHUNK_BLOCK = 2, CHUNK_XXH3 = 3, CHUNK_DATA = 4 };
+enum { SHARED_TENSOR = 1, SHARED_FIRST_BLOCK, SHARED_BYTE_LENGTH, SHARED_TOKEN, SHARED_OFFSET };
 
 /* ---- writing ---- */
 
@@ -37,6 +38,24 @@ size_t chunk_encode_header(const struct chunk_header *header, uint8_t *out) {
         *at++ = WIRE_TAG(CHUNK_DATA, WIRE_BYTES);
         at += varint_write(at, header->size);
     }
+    return (size_t)(at - out);
+}
+
+static uint8_t *put_fixed64(uint8_t *at, unsigned field, uint64_t number) {
+    *at++ = (uint8_t)WIRE_TAG(field, WIRE_FIXED64);
+    fixed64_write(at, number);
+    return at + 8;
+}
+
+size_t shared_run_encode(const struct shared_run *run, uint8_t *out) {
+    uint8_t *body = out + 2, *at = body; /* a body of less than 128 bytes has its length in one */
+    at = put_number(at, SHARED_TENSOR, run->tensor);
+    at = put_number(at, SHARED_FIRST_BLOCK, run->first_block);
+    at = put_number(at, SHARED_BYTE_LENGTH, run->byte_length);
+    at = put_fixed64(at, SHARED_TOKEN, run->token);
+    at = put_number(at, SHARED_OFFSET, run->offset);
+    out[0] = WIRE_TAG(PART_SHARED, WIRE_BYTES);
+    out[1] = (uint8_t)(at - body);
     return (size_t)(at - out);
 }
 
@@ -134,8 +153,31 @@ static sw_status take_number(const struct field *field, enum wire_type type, uin
     return SW_OK;
 }
 
-static sw_status take_field(struct cursor *cursor, const struct field *field, struct chunk_view *view,
-                            sw_error *error) {
+static sw_status take_shared_field(struct cursor *cursor, const struct field *field, struct chunk_view *view,
+                                   sw_error *error) {
+    struct shared_run *run = &view->shared;
+    uint64_t tensor = 0;
+    sw_status status = SW_OK;
+    switch (field->number) {
+    case SHARED_TENSOR:
+        status = take_number(field, WIRE_VARINT, UINT32_MAX, "shared.tensor", &tensor, error);
+        if (status == SW_OK) run->tensor = (uint32_t)tensor;
+        return status;
+    case SHARED_FIRST_BLOCK:
+        return take_number(field, WIRE_VARINT, UINT64_MAX, "shared.first_block", &run->first_block, error);
+    case SHARED_BYTE_LENGTH:
+        return take_number(field, WIRE_VARINT, UINT64_MAX, "shared.byte_length", &run->byte_length, error);
+    case SHARED_TOKEN:
+        return take_number(field, WIRE_FIXED64, UINT64_MAX, "shared.token", &run->token, error);
+    case SHARED_OFFSET:
+        return take_number(field, WIRE_VARINT, UINT64_MAX, "shared.offset", &run->offset, error);
+    }
+    if (field->type == WIRE_BYTES) skip(cursor, field->value);
+    return SW_OK;
+}
+
+static sw_status take_chunk_field(struct cursor *cursor, const struct field *field, struct chunk_view *view,
+                                  sw_error *error) {
     uint64_t tensor = 0;
     sw_status status = SW_OK;
     switch (field->number) {
@@ -156,13 +198,16 @@ static sw_status take_field(struct cursor *cursor, const struct field *field, st
     return status;
 }
 
-static sw_status parse_chunk(struct cursor *cursor, uint64_t size, struct chunk_view *view, sw_error *error) {
+typedef sw_status take_function(struct cursor *, const struct field *, struct chunk_view *, sw_error *);
+
+static sw_status parse_part(struct cursor *cursor, uint64_t size, const char *name, take_function *take,
+                            struct chunk_view *view, sw_error *error) {
     uint64_t outer_end = cursor->end;
     cursor->end = cursor->offset + size;
     while (cursor->offset < cursor->end) {
         struct field field;
-        if (!read_field(cursor, &field)) return cut(error, "chunk");
-        sw_status status = take_field(cursor, &field, view, error);
+        if (!read_field(cursor, &field)) return cut(error, name);
+        sw_status status = take(cursor, &field, view, error);
         if (status != SW_OK) return status;
     }
     cursor->end = outer_end;
@@ -188,15 +233,18 @@ sw_status chunk_parse(const struct chunk_piece *pieces, size_t count, enum chunk
         if (known && ++parts > 1)
             return malformed_at(error, "part", "is set more than once; a message holds one");
         if (known) part = field.number;
+        sw_status status = SW_OK;
         if (field.number == PART_CHUNK) {
-            sw_status status = parse_chunk(&cursor, field.value, &view, error);
-            if (status != SW_OK) return status;
+            status = parse_part(&cursor, field.value, "chunk", take_chunk_field, &view, error);
+        } else if (field.number == PART_SHARED) {
+            status = parse_part(&cursor, field.value, "shared", take_shared_field, &view, error);
         } else if (field.type == WIRE_BYTES) {
             skip(&cursor, field.value);
         }
+        if (status != SW_OK) return status;
     }
-    *ret_part = part == PART_CHUNK ? CHUNK_CHUNK : CHUNK_OTHER;
-    if (part == PART_CHUNK) *ret_view = view;
+    *ret_part = part == PART_CHUNK ? CHUNK_CHUNK : part == PART_SHARED ? CHUNK_SHARED : CHUNK_OTHER;
+    if (*ret_part != CHUNK_OTHER) *ret_view = view;
     return SW_OK;
 }
 

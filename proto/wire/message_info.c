@@ -82,6 +82,16 @@ static void load_to_pb(Stagewire__V1__Load *to, const struct load_info *from) {
     to->metrics_bytes = from->metrics_bytes;
 }
 
+static void hand_over_to_pb(Stagewire__V1__HandOver *to, const struct hand_over_info *from) {
+    stagewire__v1__hand_over__init(to);
+    to->connections = from->connections;
+    to->waiting = from->waiting;
+    to->tensors_in = from->tensors_in;
+    to->bytes_in = from->bytes_in;
+    to->tensors_out = from->tensors_out;
+    to->bytes_out = from->bytes_out;
+}
+
 static void caller_to_pb(Stagewire__V1__Caller *to, const struct caller_info *from) {
     stagewire__v1__caller__init(to);
     to->identity = pb_text(from->identity);
@@ -111,6 +121,7 @@ sw_status stage_info_encode(const struct stage_info *info, sw_buffer **ret, sw_e
     Stagewire__V1__Load load;
     Stagewire__V1__Caller caller;
     Stagewire__V1__Security security;
+    Stagewire__V1__HandOver hand_over;
     struct arena arena;
     message.run_id = pb_text(info->run_id);
     message.generation = info->generation;
@@ -126,6 +137,7 @@ sw_status stage_info_encode(const struct stage_info *info, sw_buffer **ret, sw_e
     message.n_warnings = info->warning_count;
     message.warnings = (char **)info->warnings;
     security_to_pb(message.security = &security, &info->security);
+    if (info->hand_over.is_open) hand_over_to_pb(message.hand_over = &hand_over, &info->hand_over);
     arena_init(&arena, &allocator_system, SIZE_MAX);
     bool made = leases_to_pb(&arena, info, &message) && channels_to_pb(&arena, info, &message);
     sw_status status = made ? pb_pack(&message.base, ret, error) : decode_out_of_memory(&arena, error);
@@ -200,6 +212,19 @@ static struct load_info read_load(const Stagewire__V1__Load *from) {
     };
 }
 
+static struct hand_over_info read_hand_over(const Stagewire__V1__HandOver *from) {
+    if (!from) return (struct hand_over_info){0};
+    return (struct hand_over_info){
+        .is_open = true,
+        .connections = from->connections,
+        .waiting = from->waiting,
+        .tensors_in = from->tensors_in,
+        .bytes_in = from->bytes_in,
+        .tensors_out = from->tensors_out,
+        .bytes_out = from->bytes_out,
+    };
+}
+
 static struct caller_info read_caller(const Stagewire__V1__Caller *from) {
     if (!from) return (struct caller_info){0};
     return (struct caller_info){
@@ -250,6 +275,7 @@ sw_status stage_info_decode(const void *data, size_t size, struct arena *arena, 
         .warnings = (const char *const *)message->warnings,
         .warning_count = (uint32_t)message->n_warnings,
         .security = read_security(message->security),
+        .hand_over = read_hand_over(message->hand_over),
     };
     if (!read_leases(arena, message, &info)) return decode_out_of_memory(arena, error);
     status = read_channels(arena, message, &info, error);

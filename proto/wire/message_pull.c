@@ -107,6 +107,7 @@ sw_status stream_tensors_request_encode(const struct pull_request *request, sw_b
     message.latest = request->latest;
     message.manifest_only = request->manifest_only;
     message.pin = request->pin;
+    message.hand_over = request->hand_over;
     arena_init(&arena, &allocator_system, SIZE_MAX);
     bool made = ranges_to_pb(&arena, request, &message);
     sw_status status = made ? pb_pack(&message.base, ret, error) : decode_out_of_memory(&arena, error);
@@ -141,6 +142,7 @@ sw_status stream_tensors_request_decode(const void *data, size_t size, struct ar
         .consumer = consumer_from_pb(message->consumer),
         .manifest_only = message->manifest_only != 0,
         .pin = message->pin,
+        .hand_over = message->hand_over,
     };
     if (!ranges_from_pb(arena, message, &request)) return decode_out_of_memory(arena, error);
     status = pull_request_check(&request, error);

@@ -56,6 +56,7 @@ struct pull_request {
     uint32_t range_count;
     bool manifest_only;
     uint64_t pin;
+    uint64_t hand_over; /* 0: chunks alone */
 };
 
 sw_status pull_request_check(const struct pull_request *request, sw_error *error);
@@ -307,6 +308,13 @@ struct load_info {
     uint64_t metrics_bytes;
 };
 
+/* Memory that was handed over, in and out, since the endpoint began. */
+struct hand_over_info {
+    bool is_open;
+    uint64_t connections, waiting;
+    uint64_t tensors_in, bytes_in, tensors_out, bytes_out;
+};
+
 /* Who asks, and what he may do. */
 struct caller_info {
     const char *identity; /* NULL: the endpoint doesn't say */
@@ -342,6 +350,7 @@ struct stage_info {
     const char *const *warnings;
     uint32_t warning_count;
     struct security_info security;
+    struct hand_over_info hand_over;
 };
 sw_status stage_info_request_encode(const char *page_token, sw_buffer **ret, sw_error *error);
 sw_status stage_info_request_decode(const void *data, size_t size, struct arena *arena,

@@ -46,7 +46,8 @@ class Built:
                   self.pb.TensorRange(name="损失", block_count=2**64 - 1), self.pb.TensorRange(name="weight", first_block=1)]
         return self.pb.StreamTensorsRequest(
             address=self.address(), latest=True, wait=self.pb.Wait(no_wait=True, wait_ms=1500),
-            consumer=self.pb.Consumer(id="rank-1", release_below=77), ranges=ranges, manifest_only=True, pin=2**64 - 1)
+            consumer=self.pb.Consumer(id="rank-1", release_below=77), ranges=ranges, manifest_only=True, pin=2**64 - 1,
+            hand_over=8)
 
     def manifest(self):
         pb = self.pb
@@ -117,6 +118,7 @@ class Built:
             run_id="run-a", generation=3, leases=[pb.Lease(stage=3, stage_count=4), pb.Lease(stage=2, group=1, stage_count=4, lost=True)],
             version="0.1.0", features=["pins", "x"], channels=channels, next_page_token="next", incarnation=2**64 - 1, held_bytes=11,
             store_bytes=12, load=load, security=security, warnings=["careful"],
+            hand_over=pb.HandOver(connections=1, waiting=2, tensors_in=3, bytes_in=4, tensors_out=5, bytes_out=6),
             caller=pb.Caller(identity="spiffe://a/b", rights=["watch", "pull"], consumer_ids=["stage-*"]))
 
     def dtypes(self):

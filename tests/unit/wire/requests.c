@@ -11,8 +11,8 @@ sw_address full_address(void) {
 
 struct pull_request full_pull(void) {
     static const struct tensor_range ranges[] = {{"weight", 5, 6}, {"损失", 0, UINT64_MAX}, {"weight", 1, 0}};
-    return (struct pull_request){full_address(), true, {true, 1500}, {"rank-1", 77},
-                                 ranges,         3,    true,         UINT64_MAX};
+    return (struct pull_request){full_address(), true, {true, 1500}, {"rank-1", 77}, ranges, 3, true,
+                                 UINT64_MAX,     8};
 }
 
 struct manifest full_manifest(void) {
@@ -86,7 +86,8 @@ struct stage_info full_info(void) {
         .caller = {"spiffe://a/b", rights, 2, patterns, 1},
         .warnings = warnings,
         .warning_count = 1,
-        .security = {true, true, "spiffe://d/a", "CN = ca", "00ff", "is empty", -1, INT64_MAX, 3, 4, 5}};
+        .security = {true, true, "spiffe://d/a", "CN = ca", "00ff", "is empty", -1, INT64_MAX, 3, 4, 5},
+        .hand_over = {true, 1, 2, 3, 4, 5, 6}};
 }
 
 struct exchange_request full_exchange(void) {

@@ -158,6 +158,10 @@ Test(chunk, what_is_no_chunk_is_malformed_and_says_where) {
     expect_malformed("chunk", BYTES(0x12, 0x01, 0x08));
     expect_malformed("chunk", BYTES(0x12, 0x02, 0x22, 0x01, 0x00));
     expect_malformed("chunk", BYTES(0x12, 0x02, 0x07, 0x01));
+    expect_malformed("shared", BYTES(0x1a, 0x01, 0x08));
+    expect_malformed("shared.tensor", BYTES(0x1a, 0x06, 0x08, 0x80, 0x80, 0x80, 0x80, 0x10));
+    expect_malformed("shared.token", BYTES(0x1a, 0x02, 0x20, 0x01));
+    expect_malformed("shared.offset", BYTES(0x1a, 0x02, 0x2a, 0x00));
     expect_malformed("chunk.tensor", BYTES(0x12, 0x02, 0x0a, 0x00));
     expect_malformed("chunk.tensor", BYTES(0x12, 0x06, 0x08, 0x80, 0x80, 0x80, 0x80, 0x10));
     expect_malformed("chunk.block", BYTES(0x12, 0x05, 0x15, 0, 0, 0, 0));
@@ -171,8 +175,8 @@ Test(chunk, a_message_with_something_else_is_left_to_others) {
     const struct {
         const uint8_t *data;
         size_t size;
-    } others[] = {{BYTES(0x0a, 0x00)}, {BYTES(0x1a, 0x01, 0xff)}, {NULL, 0}, {BYTES(0x78, 0x01)}};
-    for (size_t i = 0; i < 4; i++) {
+    } others[] = {{BYTES(0x0a, 0x00)}, {NULL, 0}, {BYTES(0x78, 0x01)}};
+    for (size_t i = 0; i < 3; i++) {
         enum chunk_part part = CHUNK_CHUNK;
         struct chunk_view view = {.payload_offset = 77};
         cr_assert_eq(parse(others[i].data, others[i].size, &part, &view, NULL), SW_OK);
@@ -210,5 +214,27 @@ Test(chunk, garbage_is_refused_or_understood_within_its_bounds) {
         uint8_t payload[sizeof data];
         chunk_copy_payload(pieces, 2, &view, payload);
         cr_assert_eq(memcmp(payload, data + view.payload_offset, view.header.size), 0);
+    }
+}
+
+Test(chunk, a_run_in_shared_memory_is_read_as_it_was_written) {
+    const struct shared_run runs[] = {
+        {0},
+        {.tensor = 3, .first_block = 32, .byte_length = 16 << 20, .token = 7, .offset = 4096},
+        {UINT32_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        uint8_t data[SHARED_RUN_MAX];
+        enum chunk_part part;
+        struct chunk_view view;
+        size_t size = shared_run_encode(&runs[i], data);
+        cr_assert_leq(size, sizeof data);
+        cr_assert_eq(parse(data, size, &part, &view, NULL), SW_OK);
+        cr_assert_eq(part, CHUNK_SHARED);
+        cr_assert_eq(view.shared.tensor, runs[i].tensor);
+        cr_assert_eq(view.shared.first_block, runs[i].first_block);
+        cr_assert_eq(view.shared.byte_length, runs[i].byte_length);
+        cr_assert_eq(view.shared.token, runs[i].token);
+        cr_assert_eq(view.shared.offset, runs[i].offset);
     }
 }

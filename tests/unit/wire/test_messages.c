@@ -61,6 +61,7 @@ Test(messages, a_pull_of_tensors_comes_back_the_same) {
     cr_assert_eq(back.ranges[1].block_count, UINT64_MAX);
     cr_assert(back.manifest_only);
     cr_assert_eq(back.pin, UINT64_MAX);
+    cr_assert_eq(back.hand_over, 8);
 }
 
 Test(messages, what_a_pull_leaves_out_is_zero_or_empty) {
@@ -440,6 +441,13 @@ Test(messages, an_endpoints_information_comes_back_the_same) {
     cr_assert_eq(back.security.failed_s, 3);
     cr_assert_eq(back.security.taken, 4);
     cr_assert_eq(back.security.failed, 5);
+    cr_assert(back.hand_over.is_open);
+    cr_assert_eq(back.hand_over.connections, 1);
+    cr_assert_eq(back.hand_over.waiting, 2);
+    cr_assert_eq(back.hand_over.tensors_in, 3);
+    cr_assert_eq(back.hand_over.bytes_in, 4);
+    cr_assert_eq(back.hand_over.tensors_out, 5);
+    cr_assert_eq(back.hand_over.bytes_out, 6);
     const struct channel_info *channel = &back.channels[0];
     cr_assert(channel->has_items);
     expect_address(&channel->oldest);

@@ -10,8 +10,10 @@
 
 #include "proto/base/clock.h"
 #include "proto/base/error.h"
+#include "proto/base/limits.h"
 #include "proto/base/log.h"
 #include "proto/base/log_rate.h"
+#include "proto/device/shared.h"
 
 /* For everything that is no connection: gRPC's own, logs, certificates. */
 #define DESCRIPTORS_KEPT 64
@@ -130,7 +132,7 @@ static uint32_t descriptors(void) {
 }
 
 static uint32_t room_for_connections(uint32_t all) {
-    uint32_t kept = DESCRIPTORS_KEPT + CONNECTIONS_LOCAL;
+    uint32_t kept = DESCRIPTORS_KEPT + CONNECTIONS_LOCAL + LIMIT_HANDED_OVER_ALL + shared_most();
     return all > 2 * kept ? all - kept : all / 2;
 }
 

@@ -59,6 +59,21 @@ static sw_status bind_listeners(sw_endpoint *endpoint, sw_error *error) {
     return SW_OK;
 }
 
+/* Without it all goes by chunks. */
+static void open_hand_over(sw_endpoint *endpoint) {
+    sw_error why;
+    for (uint32_t i = 0; i < endpoint->listener_count; i++) {
+        const struct listener *listener = &endpoint->listeners[i];
+        if (listener->class != LISTENER_UNIX) continue;
+        if (!endpoint->hand_over && hand_over_open(endpoint->loop, &endpoint->hand_over, &why) != SW_OK) {
+            log_warn("no memory is handed over", LOG_TEXT("why", why.message));
+            return;
+        }
+        hand_over_listen(endpoint->hand_over, listener->path);
+    }
+    endpoint->servers.hand_over = endpoint->hand_over;
+}
+
 static void close_listeners(sw_endpoint *endpoint) {
     for (uint32_t i = 0; i < endpoint->listener_count; i++) listener_close(&endpoint->listeners[i]);
 }
@@ -84,6 +99,7 @@ static sw_status open_parts(sw_endpoint *endpoint, const sw_endpoint_options *op
     if (status != SW_OK) goto close_guard;
     status = bind_listeners(endpoint, error);
     if (status != SW_OK) goto close_servers;
+    open_hand_over(endpoint);
     return SW_OK;
 
 close_servers:
@@ -187,8 +203,10 @@ void sw_endpoint_close(sw_endpoint *endpoint, int64_t linger_ms) {
     await_users(endpoint);
     endpoint_leases_end(endpoint);
     servers_close(&endpoint->servers);
+    hand_over_stop(endpoint->hand_over);
     close_listeners(endpoint);
     loop_stop(endpoint->loop);
+    hand_over_close(endpoint->hand_over);
     guard_close(&endpoint->guard);
     free_endpoint(endpoint);
 }

@@ -9,6 +9,7 @@
 #include "proto/transport/loop.h"
 #include "proto/transport/tls_source.h"
 #include "service/rpc/guard.h"
+#include "service/rpc/hand_over.h"
 #include "service/rpc/listener.h"
 #include "service/rpc/server.h"
 
@@ -17,7 +18,8 @@ struct sw_endpoint {
     struct loop *loop;
     struct guard guard;
     struct servers servers;
-    struct tls_source *tls; /* NULL: plaintext */
+    struct tls_source *tls;      /* NULL: plaintext */
+    struct hand_over *hand_over; /* NULL: no Unix socket, or nothing to hand over with */
     struct listener *listeners;
     uint32_t listener_count;
 

@@ -3,6 +3,7 @@
 #include "service/rpc/call.h"
 #include "service/rpc/gate.h"
 #include "service/rpc/guard.h"
+#include "service/rpc/hand_over.h"
 #include "service/rpc/methods.h"
 #include "service/rpc/server.h"
 
@@ -76,6 +77,7 @@ static void begin(struct call *call, const void *data, size_t size) {
         add_extras(call, &extras, &info);
         info.incarnation = all->incarnation;
         info.load.open_calls = servers_open_calls(all);
+        if (all->hand_over) info.hand_over = *hand_over_counts(all->hand_over);
         status = encode(all, &info, &response, &error);
     }
     call_reply_encoded(call, status, response, &error);

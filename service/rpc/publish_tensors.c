@@ -5,8 +5,10 @@
 #include "proto/transport/slices.h"
 #include "service/rpc/call.h"
 #include "service/rpc/guard.h"
+#include "service/rpc/hand_over.h"
 #include "service/rpc/manifest_size.h"
 #include "service/rpc/methods.h"
+#include "service/rpc/server.h"
 #include "service/rpc/tensor_intake.h"
 
 struct state {
@@ -98,6 +100,10 @@ static void take_manifest(struct call *call, grpc_byte_buffer *message) {
 
 /* ---- blocks ---- */
 
+static int find_memory(void *context, uint64_t token) {
+    return hand_over_find(context, token);
+}
+
 static void take_block(struct call *call, const grpc_byte_buffer *message) {
     struct state *state = call->state;
     struct message_pieces pieces;
@@ -107,7 +113,8 @@ static void take_block(struct call *call, const grpc_byte_buffer *message) {
         fail(call, &error);
         return;
     }
-    status = tensor_intake_take(&state->intake, pieces.pieces, pieces.count, &error);
+    status = tensor_intake_take(&state->intake, pieces.pieces, pieces.count, find_memory,
+                                call->server->all->hand_over, &error);
     message_pieces_free(&pieces);
     if (status != SW_OK) fail_item(call, &error);
 }
@@ -128,6 +135,14 @@ static sw_status commit(struct call *call, struct digest digest, bool *ret_dupli
     return status;
 }
 
+static void count_shared(const struct call *call) {
+    const struct state *state = call->state;
+    if (state->intake.shared_tensors == 0) return;
+    struct hand_over_info *counts = hand_over_counts(call->server->all->hand_over);
+    counts->tensors_in += state->intake.shared_tensors;
+    counts->bytes_in += state->intake.shared_bytes;
+}
+
 static void finish(struct call *call) {
     struct state *state = call->state;
     struct digest digest;
@@ -145,6 +160,7 @@ static void finish(struct call *call) {
         return;
     }
     sw_status status = commit(call, digest, &duplicate, &error);
+    if (status == SW_OK) count_shared(call);
     if (status == SW_OK) status = published_response_encode(duplicate, &response, &error);
     call_reply_encoded(call, status, response, &error);
 }

@@ -20,6 +20,7 @@
 #include "service/rpc/methods.h"
 
 struct guard;
+struct hand_over;
 struct servers;
 
 struct server {
@@ -40,7 +41,8 @@ struct servers {
     struct health health;
     struct channel_limits limits;
     struct gate gate;
-    struct tls_source *tls; /* NULL: plaintext */
+    struct tls_source *tls;      /* NULL: plaintext */
+    struct hand_over *hand_over; /* NULL: tensors go by chunks alone; set before servers_start */
     bool insecure_plaintext;
 
     /* private */

@@ -3,9 +3,13 @@
 #include <string.h>
 
 #include "proto/base/error.h"
+#include "proto/base/limits.h"
+#include "proto/device/shared.h"
 #include "proto/transport/slices.h"
+#include "service/rpc/hand_over.h"
 #include "service/rpc/methods.h"
 #include "service/rpc/pulling.h"
+#include "service/rpc/server.h"
 
 /* Where the stream is: the next block to send. */
 struct cursor {
@@ -14,6 +18,8 @@ struct cursor {
     uint64_t block, end;
     grpc_slice bytes; /* of the tensor */
     bool is_open;
+    uint64_t token; /* of the tensor's memory, where that was handed over; 0: chunks */
+    uint64_t start; /* of the tensor in that memory */
 };
 
 struct state {
@@ -27,8 +33,31 @@ static void close_tensor(struct cursor *cursor) {
     cursor->is_open = false;
 }
 
+static uint64_t bytes_left(const struct state *state, const struct cursor *cursor) {
+    uint64_t length = state->set->tensors[cursor->tensor].info.byte_length;
+    uint64_t from = cursor->block * state->set->block_bytes, to = cursor->end * state->set->block_bytes;
+    return (to < length ? to : length) - from;
+}
+
+/* Only large memory that nobody can change, and only to one who is reached over a hand-over socket. */
+static void hand_over(const struct call *call, struct cursor *cursor) {
+    const struct state *state = call->state;
+    struct hand_over *all = call->server->all->hand_over;
+    sw_buffer *buffer = state->set->tensors[cursor->tensor].bytes;
+    uint64_t size = bytes_left(state, cursor), name = state->pulling.request.hand_over;
+    int fd;
+    cursor->token = 0;
+    if (!all || name == 0 || size < LIMIT_SHARED_FROM) return;
+    if (!shared_seal(buffer) || !shared_memory_of(buffer, &fd, &cursor->start)) return;
+    cursor->token = hand_over_to(all, name, fd);
+    if (cursor->token == 0) return;
+    hand_over_counts(all)->tensors_out++;
+    hand_over_counts(all)->bytes_out += size;
+}
+
 /* The store has checked names and blocks. */
-static void open_range(const struct state *state, struct cursor *cursor) {
+static void open_range(const struct call *call, struct cursor *cursor) {
+    const struct state *state = call->state;
     const struct pull_request *request = &state->pulling.request;
     const struct tensor_range *range = request->range_count > 0 ? &request->ranges[cursor->range] : NULL;
     cursor->tensor =
@@ -39,20 +68,37 @@ static void open_range(const struct state *state, struct cursor *cursor) {
     cursor->end = range && range->block_count > 0 ? range->first_block + range->block_count : blocks;
     cursor->bytes = slice_of_buffer(tensor->bytes);
     cursor->is_open = true;
+    hand_over(call, cursor);
 }
 
 /* Moves to the next block there is; false at the end. Tensors without bytes have none. */
-static bool find_block(const struct state *state, struct cursor *cursor) {
+static bool find_block(const struct call *call, struct cursor *cursor) {
+    const struct state *state = call->state;
     const struct pull_request *request = &state->pulling.request;
     uint32_t ranges = request->range_count > 0 ? request->range_count : state->set->count;
     if (request->manifest_only) return false;
     while (cursor->range < ranges) {
-        if (!cursor->is_open) open_range(state, cursor);
+        if (!cursor->is_open) open_range(call, cursor);
         if (cursor->block < cursor->end) return true;
         close_tensor(cursor);
         cursor->range++;
     }
     return false;
+}
+
+static grpc_byte_buffer *next_run(const struct state *state, struct cursor *cursor) {
+    uint32_t block_bytes = state->set->block_bytes;
+    uint64_t left = bytes_left(state, cursor), most = LIMIT_SHARED_RUN / block_bytes * block_bytes;
+    struct shared_run run = {
+        .tensor = cursor->tensor,
+        .first_block = cursor->block,
+        .byte_length = left < most ? left : most,
+        .token = cursor->token,
+        .offset = cursor->start + cursor->block * block_bytes,
+    };
+    uint8_t bytes[SHARED_RUN_MAX];
+    cursor->block += tensor_blocks(run.byte_length, block_bytes);
+    return message_of_parts(bytes, shared_run_encode(&run, bytes), grpc_empty_slice());
 }
 
 static grpc_byte_buffer *next_chunk(const struct state *state, struct cursor *cursor) {
@@ -74,7 +120,7 @@ static grpc_byte_buffer *next_chunk(const struct state *state, struct cursor *cu
 /* The last message takes the status along. */
 static void send(struct call *call, grpc_byte_buffer *message) {
     struct state *state = call->state;
-    if (find_block(state, &state->cursor)) {
+    if (find_block(call, &state->cursor)) {
         call_write(call, message);
     } else {
         call_reply(call, message);
@@ -83,7 +129,8 @@ static void send(struct call *call, grpc_byte_buffer *message) {
 
 static void sent(struct call *call) {
     struct state *state = call->state;
-    send(call, next_chunk(state, &state->cursor));
+    struct cursor *cursor = &state->cursor;
+    send(call, cursor->token ? next_run(state, cursor) : next_chunk(state, cursor));
 }
 
 static sw_status encode_manifest(struct call *call, const struct store_item *item, sw_buffer **ret,

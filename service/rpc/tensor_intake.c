@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "proto/base/error.h"
+#include "proto/base/limits.h"
 #include "proto/device/device.h"
+#include "proto/device/sealed.h"
+#include "proto/device/shared.h"
 
 /* ---- opening ---- */
 
@@ -19,13 +22,20 @@ static sw_status no_memory(sw_error *error, uint64_t size) {
     return SW_RESOURCE_EXHAUSTED;
 }
 
-static sw_status make_places(struct tensor_intake *intake, sw_error *error) {
+/* Memory is taken when the first block comes: it may come with its own. Empty tensors have no block. */
+static sw_status make_place(struct tensor_intake *intake, uint32_t index) {
+    struct tensor *tensor = &intake->set->tensors[index];
+    void *bytes;
+    sw_status status = device_host.allocate(tensor->info.byte_length, &tensor->bytes, &bytes, NULL);
+    if (status == SW_OK) intake->places[index].bytes = bytes;
+    return status;
+}
+
+static sw_status make_empty_places(struct tensor_intake *intake) {
     for (uint32_t i = 0; i < intake->set->count; i++) {
-        struct tensor *tensor = &intake->set->tensors[i];
-        void *place;
-        sw_status status = device_host.allocate(tensor->info.byte_length, &tensor->bytes, &place, error);
+        if (intake->set->tensors[i].info.byte_length > 0) continue;
+        sw_status status = make_place(intake, i);
         if (status != SW_OK) return status;
-        intake->places[i] = place;
     }
     return SW_OK;
 }
@@ -51,7 +61,7 @@ sw_status tensor_intake_open(struct tensor_intake *intake, const struct manifest
     intake->arrived = calloc(1, intake->missing / 8 + 1);
     if (!keep) intake->scratch = malloc(manifest->block_bytes);
     if (!intake->arrived || (!keep && !intake->scratch)) goto fail;
-    if (keep && make_places(intake, NULL) != SW_OK) goto fail;
+    if (keep && make_empty_places(intake) != SW_OK) goto fail;
     return SW_OK;
 
 fail:;
@@ -106,41 +116,173 @@ static sw_status check_header(const struct tensor_intake *intake, const struct c
     return SW_OK;
 }
 
-static void mark(struct tensor_intake *intake, const struct chunk_header *header) {
-    uint64_t bit = intake->first_bits[header->tensor] + header->block;
+static void mark(struct tensor_intake *intake, uint32_t tensor, uint64_t block, uint64_t hash) {
+    uint64_t bit = intake->first_bits[tensor] + block;
+    intake->set->tensors[tensor].block_hashes[block] = hash;
     intake->arrived[bit / 8] |= (uint8_t)(1u << bit % 8);
     intake->missing--;
 }
 
-sw_status tensor_intake_take(struct tensor_intake *intake, const struct chunk_piece *pieces, size_t count,
-                             sw_error *error) {
-    enum chunk_part part;
-    struct chunk_view view;
-    sw_status status = chunk_parse(pieces, count, &part, &view, error);
-    if (status != SW_OK) return status;
-    if (part != CHUNK_CHUNK) {
+/* Where a block's bytes are to be copied to. */
+static sw_status place_of(struct tensor_intake *intake, uint32_t tensor, uint64_t block, uint8_t **ret,
+                          sw_error *error) {
+    *ret = intake->scratch;
+    if (*ret) return SW_OK;
+    struct intake_place *place = &intake->places[tensor];
+    if (place->is_shared) {
         return WRONG(error, MALFORMED, "part",
-                     "after the manifest come chunks; a second manifest and shared memory are "
-                     "not taken here");
+                     "tensor \"%s\" began in memory that was handed over, and now comes otherwise; send it "
+                     "one way",
+                     intake->set->tensors[tensor].info.name);
     }
-    const struct chunk_header *header = &view.header;
-    status = check_header(intake, header, error);
+    if (!place->bytes && make_place(intake, tensor) != SW_OK)
+        return no_memory(error, intake->set->tensors[tensor].info.byte_length);
+    *ret = place->bytes + block * intake->set->block_bytes;
+    return SW_OK;
+}
+
+static sw_status take_chunk(struct tensor_intake *intake, const struct chunk_piece *pieces, size_t count,
+                            const struct chunk_view *view, sw_error *error) {
+    const struct chunk_header *header = &view->header;
+    uint8_t *place;
+    sw_status status = check_header(intake, header, error);
+    if (status == SW_OK) status = place_of(intake, header->tensor, header->block, &place, error);
     if (status != SW_OK) return status;
-    struct tensor *tensor = &intake->set->tensors[header->tensor];
-    uint8_t *place = intake->scratch
-                         ? intake->scratch
-                         : intake->places[header->tensor] + header->block * intake->set->block_bytes;
-    chunk_copy_payload(pieces, count, &view, place);
+    chunk_copy_payload(pieces, count, view, place);
     uint64_t hash = block_hash(place, header->size);
     if (header->xxh3 != 0 && header->xxh3 != hash) {
         return WRONG(error, CHECKSUM, "chunk.xxh3",
                      "block %" PRIu64
                      " of tensor \"%s\" arrived with other bytes than were hashed; publish it again",
-                     header->block, tensor->info.name);
+                     header->block, intake->set->tensors[header->tensor].info.name);
     }
-    tensor->block_hashes[header->block] = hash;
-    mark(intake, header);
+    mark(intake, header->tensor, header->block, hash);
     return SW_OK;
+}
+
+/* ---- memory that was handed over ---- */
+
+/* More than the tensor needs, within which its memory may begin and end. */
+#define SHARED_SLACK 4096u
+
+/* As chunks would be: the header of each block, or of the one that is wrong. */
+static struct chunk_header header_of(const struct tensor_intake *intake, const struct shared_run *run,
+                                     uint64_t taken) {
+    uint64_t left = run->byte_length - taken;
+    return (struct chunk_header){
+        .tensor = run->tensor,
+        .block = run->first_block + taken / intake->set->block_bytes,
+        .size = left < intake->set->block_bytes ? left : intake->set->block_bytes,
+    };
+}
+
+static sw_status check_run(const struct tensor_intake *intake, const struct shared_run *run,
+                           sw_error *error) {
+    if (run->byte_length == 0 || run->byte_length > LIMIT_SHARED_RUN) {
+        return WRONG(error, MALFORMED, "shared.byte_length", "is %" PRIu64 "; a run has 1 to %u bytes",
+                     run->byte_length, LIMIT_SHARED_RUN);
+    }
+    for (uint64_t taken = 0; taken < run->byte_length; taken += intake->set->block_bytes) {
+        struct chunk_header header = header_of(intake, run, taken);
+        sw_status status = check_header(intake, &header, error);
+        if (status != SW_OK) return status;
+    }
+    return SW_OK;
+}
+
+static sw_status check_memory(int fd, const struct shared_run *run, uint64_t *ret_size, sw_error *error) {
+    if (fd < 0) {
+        error_set(error, SW_REASON_LIMIT,
+                  "no memory waits under this token: more was handed over than may wait, or none; send the "
+                  "tensor in chunks");
+        error_add(error, "limit", "hand-over");
+        return SW_RESOURCE_EXHAUSTED;
+    }
+    if (!sealed_check(fd, ret_size)) {
+        return WRONG(error, MALFORMED, "shared.token",
+                     "what was handed over is no memory that nobody can change: hand over a memfd, sealed "
+                     "against writing, shrinking and growing");
+    }
+    if (run->offset > *ret_size || run->byte_length > *ret_size - run->offset) {
+        return WRONG(error, MALFORMED, "shared.offset",
+                     "bytes %" PRIu64 " to %" PRIu64 " of a memory that has %" PRIu64, run->offset,
+                     run->offset + run->byte_length, *ret_size);
+    }
+    return SW_OK;
+}
+
+/* Whether the whole tensor lies in this memory, and little else; *ret_start says where it begins. */
+static bool is_tensors_own(const struct tensor_intake *intake, const struct shared_run *run, uint64_t size,
+                           uint64_t *ret_start) {
+    uint64_t before = run->first_block * intake->set->block_bytes;
+    uint64_t length = intake->set->tensors[run->tensor].info.byte_length;
+    if (run->offset < before) return false;
+    *ret_start = run->offset - before;
+    return *ret_start + length <= size && size - length <= SHARED_SLACK;
+}
+
+/* False: its blocks are to be copied. */
+static bool takes_over(struct tensor_intake *intake, const struct shared_run *run, int fd, uint64_t size) {
+    struct intake_place *place = &intake->places[run->tensor];
+    struct tensor *tensor = &intake->set->tensors[run->tensor];
+    uint64_t start;
+    if (intake->scratch || !is_tensors_own(intake, run, size, &start)) return false;
+    if (place->is_shared) return place->token == run->token && place->start == start;
+    if (place->bytes || !shared_open(fd, start, tensor->info.byte_length, &tensor->bytes)) return false;
+    *place = (struct intake_place){.bytes = (uint8_t *)sw_buffer_data(tensor->bytes),
+                                   .is_shared = true,
+                                   .token = run->token,
+                                   .start = start};
+    return true;
+}
+
+static void hash_in_place(struct tensor_intake *intake, const struct shared_run *run) {
+    const uint8_t *bytes = intake->places[run->tensor].bytes;
+    for (uint64_t taken = 0; taken < run->byte_length; taken += intake->set->block_bytes) {
+        struct chunk_header header = header_of(intake, run, taken);
+        mark(intake, header.tensor, header.block,
+             block_hash(bytes + header.block * intake->set->block_bytes, header.size));
+    }
+}
+
+static sw_status copy_run(struct tensor_intake *intake, const struct shared_run *run, int fd,
+                          sw_error *error) {
+    for (uint64_t taken = 0; taken < run->byte_length; taken += intake->set->block_bytes) {
+        struct chunk_header header = header_of(intake, run, taken);
+        uint8_t *place;
+        sw_status status = place_of(intake, header.tensor, header.block, &place, error);
+        if (status != SW_OK) return status;
+        if (!sealed_read(fd, run->offset + taken, place, header.size))
+            return error_set_code(error, SW_INTERNAL, SW_REASON_NONE,
+                                  "memory that was handed over can't be read");
+        mark(intake, header.tensor, header.block, block_hash(place, header.size));
+    }
+    return SW_OK;
+}
+
+static sw_status take_run(struct tensor_intake *intake, const struct shared_run *run, int fd,
+                          sw_error *error) {
+    uint64_t size;
+    sw_status status = check_run(intake, run, error);
+    if (status == SW_OK) status = check_memory(fd, run, &size, error);
+    if (status != SW_OK) return status;
+    intake->shared_tensors += run->first_block == 0;
+    intake->shared_bytes += run->byte_length;
+    if (!takes_over(intake, run, fd, size)) return copy_run(intake, run, fd, error);
+    hash_in_place(intake, run);
+    return SW_OK;
+}
+
+sw_status tensor_intake_take(struct tensor_intake *intake, const struct chunk_piece *pieces, size_t count,
+                             intake_find *find, void *context, sw_error *error) {
+    enum chunk_part part;
+    struct chunk_view view;
+    sw_status status = chunk_parse(pieces, count, &part, &view, error);
+    if (status != SW_OK) return status;
+    if (part == CHUNK_CHUNK) return take_chunk(intake, pieces, count, &view, error);
+    if (part == CHUNK_SHARED) return take_run(intake, &view.shared, find(context, view.shared.token), error);
+    return WRONG(error, MALFORMED, "part",
+                 "after the manifest come chunks or shared memory; a second manifest is not taken");
 }
 
 /* ---- finishing ---- */

@@ -34,11 +34,16 @@ static void teardown(void) {
 }
 TestSuite(intake, .init = setup, .fini = teardown, .timeout = 30);
 
+static int find_none(void *context, uint64_t token) {
+    (void)context, (void)token;
+    return -1;
+}
+
 static sw_status send(uint32_t tensor, uint64_t block, const void *data, size_t size, uint64_t xxh3) {
     uint8_t head[CHUNK_HEADER_MAX];
     struct chunk_header header = {.tensor = tensor, .block = block, .xxh3 = xxh3, .size = size};
     const struct chunk_piece pieces[2] = {{head, chunk_encode_header(&header, head)}, {data, size}};
-    return tensor_intake_take(&intake, pieces, 2, &error);
+    return tensor_intake_take(&intake, pieces, 2, find_none, NULL, &error);
 }
 
 static sw_status send_block(uint32_t tensor, uint64_t block, bool hashed) {
@@ -136,7 +141,7 @@ Test(intake, a_message_that_is_no_chunk_is_refused) {
     sw_buffer *again;
     cr_assert_eq(manifest_encode(&manifest, &again, NULL), SW_OK);
     const struct chunk_piece piece = {sw_buffer_data(again), sw_buffer_size(again)};
-    expect(tensor_intake_take(&intake, &piece, 1, &error), SW_REASON_MALFORMED, "part");
+    expect(tensor_intake_take(&intake, &piece, 1, find_none, NULL, &error), SW_REASON_MALFORMED, "part");
     sw_buffer_unref(again);
 }
 

@@ -76,6 +76,19 @@ static void add_security(struct text_table *table, const sw_security_info *secur
     add_time(table, "files don't fit since", security->failed_unix_s);
 }
 
+static void add_hand_over(struct text_table *table, const sw_hand_over_info *hand_over) {
+    text_table_add(table, "memory");
+    text_table_add(table, "%s",
+                   !hand_over->is_open ? "not handed over: no Unix socket; tensors go as chunks"
+                   : hand_over->is_used
+                       ? "handed over, to and from this client too"
+                       : "handed over on its Unix socket; to and from this client go chunks");
+    if (!hand_over->is_open) return;
+    text_table_add(table, "handed in, out");
+    text_table_add(table, "%" PRIu64 ", %" PRIu64 " tensors; %" PRIu64 ", %" PRIu64 " bytes",
+                   hand_over->tensors_in, hand_over->tensors_out, hand_over->bytes_in, hand_over->bytes_out);
+}
+
 static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     struct text_table table;
     text_table_init(&table, 2, (const char *const[]){"endpoint", endpoint});
@@ -88,6 +101,7 @@ static void put_endpoint(FILE *out, const char *endpoint, const sw_info *info) {
     text_table_add(&table, "incarnation");
     text_table_add(&table, "%016" PRIx64, info->incarnation);
     add_security(&table, &info->security);
+    add_hand_over(&table, &info->hand_over);
     add_budget(&table, "tensors held", info->held_bytes, info->store_bytes);
     add_budget(&table, "metrics held", info->metrics_held_bytes, info->metrics_bytes);
     text_table_add(&table, "pinned");
@@ -266,6 +280,16 @@ static void put_security_json(FILE *out, const sw_security_info *security) {
     fputs("}, ", out);
 }
 
+static void put_hand_over_json(FILE *out, const sw_hand_over_info *hand_over) {
+    fprintf(out,
+            "\"hand_over\": {\"open\": %s, \"used\": %s, \"connections\": %" PRIu64 ", \"waiting\": %" PRIu64
+            ", \"tensors_in\": %" PRIu64 ", \"bytes_in\": %" PRIu64 ", \"tensors_out\": %" PRIu64
+            ", \"bytes_out\": %" PRIu64 "}, ",
+            hand_over->is_open ? "true" : "false", hand_over->is_used ? "true" : "false",
+            hand_over->connections, hand_over->waiting, hand_over->tensors_in, hand_over->bytes_in,
+            hand_over->tensors_out, hand_over->bytes_out);
+}
+
 void show_info_json(FILE *out, const sw_info *info) {
     fputs("{\"run_id\": ", out);
     json_write_string(out, info->run_id);
@@ -275,6 +299,7 @@ void show_info_json(FILE *out, const sw_info *info) {
     put_strings_json(out, info->features, info->feature_count);
     fprintf(out, ", \"incarnation\": \"%016" PRIx64 "\", ", info->incarnation);
     put_security_json(out, &info->security);
+    put_hand_over_json(out, &info->hand_over);
     put_load_json(out, info);
     put_caller_json(out, info);
     fputs(", \"leases\": [", out);

@@ -193,18 +193,9 @@ static const char *wrong_place(const struct parts *parts, const struct part *par
     return NULL;
 }
 
-static sw_status take_block(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
-                            const struct chunk_view *view, sw_error *error) {
-    const struct chunk_header *header = &view->header;
+static sw_status count_block(struct reassembly *assembly, struct part *part,
+                             const struct chunk_header *header, uint64_t hash, sw_error *error) {
     struct parts *parts = &assembly->parts;
-    struct part *part = parts_find(parts, header->tensor);
-    const char *wrong = wrong_place(parts, part, header);
-    if (wrong) return bad_block(assembly, header, wrong, error);
-    uint8_t *place = part->data + header->block * parts->block_bytes;
-    chunk_copy_payload(pieces, count, view, place);
-    uint64_t hash = block_hash(place, header->size);
-    if (header->xxh3 != 0 && header->xxh3 != hash)
-        return bad_block(assembly, header, "does not match its hash", error);
     switch (blocks_take(&part->blocks, header->block, hash)) {
     case BLOCK_NEW:
         parts->arrived++;
@@ -219,6 +210,65 @@ static sw_status take_block(struct reassembly *assembly, const struct chunk_piec
     return bad_block(assembly, header, "came twice with different bytes", error);
 }
 
+static sw_status take_block(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
+                            const struct chunk_view *view, sw_error *error) {
+    const struct chunk_header *header = &view->header;
+    struct parts *parts = &assembly->parts;
+    struct part *part = parts_find(parts, header->tensor);
+    const char *wrong = wrong_place(parts, part, header);
+    if (wrong) return bad_block(assembly, header, wrong, error);
+    uint8_t *place = part->data + header->block * parts->block_bytes;
+    if (!part->is_shared) chunk_copy_payload(pieces, count, view, place);
+    uint64_t hash = block_hash(place, header->size);
+    if (header->xxh3 != 0 && header->xxh3 != hash)
+        return bad_block(assembly, header, "does not match its hash", error);
+    return count_block(assembly, part, header, hash, error);
+}
+
+/* ---- runs of blocks in memory that was handed over ---- */
+
+/* The tensor's whole memory, if that is what was handed over; else blocks are copied to where they belong. */
+static void map_whole(const struct reassembly *assembly, struct part *part, const struct shared_run *run) {
+    const struct reassembly_memory *memory = &assembly->options.memory;
+    uint64_t before = run->first_block * assembly->parts.block_bytes;
+    sw_buffer *whole;
+    if (part->is_shared || !part->buffer || part->blocks.arrived > 0 || run->offset < before) return;
+    if (!memory->map(memory->context, run->token, run->offset - before, part->byte_length, &whole)) return;
+    sw_buffer_unref(part->buffer);
+    part->buffer = whole;
+    part->data = (uint8_t *)sw_buffer_data(whole);
+    part->is_shared = true;
+}
+
+static sw_status take_block_of_run(struct reassembly *assembly, struct part *part,
+                                   const struct shared_run *run, const struct chunk_header *header,
+                                   uint64_t taken, sw_error *error) {
+    const struct reassembly_memory *memory = &assembly->options.memory;
+    const char *wrong = wrong_place(&assembly->parts, part, header);
+    if (wrong) return bad_block(assembly, header, wrong, error);
+    uint8_t *place = part->data + header->block * assembly->parts.block_bytes;
+    if (!part->is_shared &&
+        !memory->read(memory->context, run->token, run->offset + taken, place, header->size))
+        return bad_block(assembly, header, "is not in memory that was handed over", error);
+    return count_block(assembly, part, header, block_hash(place, header->size), error);
+}
+
+static sw_status take_run(struct reassembly *assembly, const struct shared_run *run, sw_error *error) {
+    uint32_t block_bytes = assembly->parts.block_bytes;
+    struct chunk_header header = {.tensor = run->tensor, .block = run->first_block};
+    struct part *part = parts_find(&assembly->parts, run->tensor);
+    if (!assembly->options.memory.map || run->byte_length == 0 || run->byte_length > LIMIT_SHARED_RUN)
+        return bad_block(assembly, &header, "comes in memory, and can't", error);
+    if (part && run->first_block < part->blocks.count) map_whole(assembly, part, run);
+    for (uint64_t taken = 0; taken < run->byte_length; taken += header.size, header.block++) {
+        uint64_t left = run->byte_length - taken;
+        header.size = left < block_bytes ? left : block_bytes;
+        sw_status status = take_block_of_run(assembly, part, run, &header, taken, error);
+        if (status != SW_OK) return status;
+    }
+    return SW_OK;
+}
+
 sw_status reassembly_take(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
                           enum reassembly_news *ret_news, sw_error *error) {
     enum chunk_part part;
@@ -227,12 +277,13 @@ sw_status reassembly_take(struct reassembly *assembly, const struct chunk_piece 
     if (chunk_parse(pieces, count, &part, &view, &why) != SW_OK)
         return broken(assembly, "a message of the stream is not readable", &why, error);
     if (assembly->expects_manifest) {
-        if (part == CHUNK_CHUNK)
+        if (part != CHUNK_OTHER)
             return broken(assembly, "the stream does not begin with a manifest", NULL, error);
         return take_manifest(assembly, pieces, count, ret_news, error);
     }
-    if (part != CHUNK_CHUNK) return broken(assembly, "a message of the stream is not a block", NULL, error);
-    sw_status status = take_block(assembly, pieces, count, &view, error);
+    if (part == CHUNK_OTHER) return broken(assembly, "a message of the stream is not a block", NULL, error);
+    sw_status status = part == CHUNK_CHUNK ? take_block(assembly, pieces, count, &view, error)
+                                           : take_run(assembly, &view.shared, error);
     if (status == SW_OK) *ret_news = REASSEMBLY_BLOCK;
     return status;
 }

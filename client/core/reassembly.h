@@ -2,9 +2,10 @@
  *
  * Each stream begins with a manifest, then come blocks in any order. A block is checked against the
  * manifest's bounds and its own hash, copied once, and remembered by its hash; when none is missing, the
- * block hashes are checked against each tensor's digest. A stream that breaks is followed by another one for
- * what reassembly_ranges says; if that one tells of other content at the same address (an endpoint that
- * started anew), all starts over.
+ * block hashes are checked against each tensor's digest. Blocks that come as memory which was handed over are
+ * hashed too; where a whole tensor lies there, and nobody gave memory for it, that memory is its place. A
+ * stream that breaks is followed by another one for what reassembly_ranges says; if that one tells of other
+ * content at the same address (an endpoint that started anew), all starts over.
  *
  * Whatever is wrong with what arrived is DATA_LOSS / CHECKSUM. Not thread-safe. */
 #ifndef STAGEWIRE_CLIENT_CORE_REASSEMBLY_H
@@ -23,6 +24,14 @@
 
 struct reassembly;
 
+/* Memory that was handed over, by the token that a message of the stream has for it: what the core knows of
+ * it. Both say false for what is not there, or may still be changed. */
+struct reassembly_memory {
+    bool (*map)(void *context, uint64_t token, uint64_t offset, size_t size, sw_buffer **ret_buffer);
+    bool (*read)(void *context, uint64_t token, uint64_t offset, void *out, size_t size);
+    void *context;
+};
+
 struct reassembly_options {
     struct wishes *wishes;   /* stays the caller's, and where it is */
     const sw_address *asked; /* the same */
@@ -31,6 +40,7 @@ struct reassembly_options {
     /* Memory for tensors that nobody gave memory for: device_ops.allocate. */
     sw_status (*allocate)(size_t size, sw_buffer **ret_buffer, void **ret_data, sw_error *error);
     const struct allocator *allocator;
+    struct reassembly_memory memory;
 };
 
 /* NULL without memory. */
@@ -50,8 +60,8 @@ enum reassembly_news {
     REASSEMBLY_STARTED_OVER,
 };
 
-/* One message of a stream. Errors: DATA_LOSS / CHECKSUM; NO_SUCH_TENSOR and INVALID_ARGUMENT of wishes_fit,
- * before anything was written; RESOURCE_EXHAUSTED. */
+/* One message of a stream. (Where memory can't be read, `memory.read` knows.) Errors: DATA_LOSS / CHECKSUM;
+ * NO_SUCH_TENSOR and INVALID_ARGUMENT of wishes_fit, before anything was written; RESOURCE_EXHAUSTED. */
 sw_status reassembly_take(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
                           enum reassembly_news *ret_news, sw_error *error);
 

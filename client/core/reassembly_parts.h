@@ -11,6 +11,7 @@ struct part {
     uint64_t byte_length;
     uint8_t *data;
     sw_buffer *buffer; /* NULL where the memory is the caller's */
+    bool is_shared;    /* the buffer was handed over as it is: all is there, and nothing is written to it */
     struct blocks blocks;
 };
 

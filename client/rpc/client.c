@@ -64,6 +64,7 @@ static sw_client *make_client(const char *endpoint, const sw_client_options *opt
     client->endpoint = strdup(endpoint);
     client->run_id = strdup(options->run_id ? options->run_id : "");
     client->consumer_id = strdup(options->consumer_id ? options->consumer_id : "");
+    if (client->endpoint) hand_over_init(&client->hand_over, client->endpoint);
     if (client->endpoint && client->run_id && client->consumer_id) return client;
     free_client(client);
     return NULL;
@@ -103,6 +104,7 @@ sw_status sw_client_open(const char *endpoint, const sw_client_options *options,
 /* ---- closing ---- */
 
 static void tell_quiet(sw_client *client) {
+    hand_over_fini(&client->hand_over);
     connection_end(&client->connection);
     pthread_mutex_lock(&client->lock);
     client->is_quiet = true;

@@ -12,6 +12,7 @@
 #include "client/core/published.h"
 #include "client/core/released.h"
 #include "client/rpc/connection.h"
+#include "client/rpc/hand_over.h"
 #include "proto/base/list.h"
 #include "proto/transport/loop.h"
 
@@ -29,6 +30,7 @@ struct sw_client {
     sw_publisher publisher;
     _Atomic uint64_t attached_generation; /* of the leases that are held, or being taken up again; 0: none */
 
+    struct hand_over hand_over;
     struct list members;
     struct released released;
     struct published published;

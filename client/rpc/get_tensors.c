@@ -9,6 +9,8 @@
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
 #include "proto/device/device.h"
+#include "proto/device/sealed.h"
+#include "proto/device/shared.h"
 #include "proto/transport/slices.h"
 
 struct tensors_call {
@@ -19,6 +21,8 @@ struct tensors_call {
     struct reassembly *assembly;
     uint64_t blocks_before; /* this stream */
     bool starts_over;       /* the stream is being ended for another one */
+    bool takes_memory;      /* this stream may hand memory over */
+    bool lost_memory;       /* one named memory that isn't here; from then on chunks alone */
     sw_tensors *result;
 };
 
@@ -31,6 +35,42 @@ static void tensors_begin(struct sw_call *call) {
     if (!tensors_of(call)->manifest_only) pull_begin(&tensors_of(call)->pull, call);
 }
 
+/* ---- memory that was handed over ---- */
+
+static int find_memory(struct tensors_call *tensors, uint64_t token, uint64_t offset, size_t size) {
+    uint64_t there;
+    int fd = hand_over_arrived(&tensors->call.client->hand_over, token);
+    bool is_right = fd >= 0 && sealed_check(fd, &there) && offset <= there && size <= there - offset;
+    return is_right ? fd : -1;
+}
+
+static bool map_memory(void *context, uint64_t token, uint64_t offset, size_t size, sw_buffer **ret_buffer) {
+    struct tensors_call *tensors = context;
+    int fd = find_memory(tensors, token, offset, size);
+    if (fd < 0 || !shared_open(fd, offset, size, ret_buffer)) return false;
+    hand_over_forget(&tensors->call.client->hand_over, token);
+    return true;
+}
+
+static bool read_memory(void *context, uint64_t token, uint64_t offset, void *out, size_t size) {
+    struct tensors_call *tensors = context;
+    int fd = find_memory(tensors, token, offset, size);
+    tensors->lost_memory = fd < 0 || !sealed_read(fd, offset, out, size);
+    return !tensors->lost_memory;
+}
+
+static void end_memory(struct tensors_call *tensors) {
+    if (tensors->takes_memory) hand_over_end(&tensors->call.client->hand_over);
+    tensors->takes_memory = false;
+}
+
+static uint64_t begin_memory(struct tensors_call *tensors) {
+    end_memory(tensors);
+    if (tensors->manifest_only || tensors->lost_memory) return 0;
+    tensors->takes_memory = true;
+    return hand_over_begin(&tensors->call.client->hand_over);
+}
+
 /* ---- a stream ---- */
 
 /* From the first manifest on, the item is known by its own address and its pin. */
@@ -39,6 +79,7 @@ static sw_status encode_request(struct tensors_call *tensors, int64_t left_ms, s
     struct pull_request request = pull_request_of(&tensors->pull, &tensors->call, left_ms);
     const struct manifest *manifest = reassembly_manifest(tensors->assembly);
     request.manifest_only = tensors->manifest_only;
+    request.hand_over = begin_memory(tensors);
     if (manifest) {
         request.address = manifest->address;
         request.latest = false;
@@ -65,6 +106,11 @@ static sw_status tensors_request(struct sw_call *call, int64_t left_ms, sw_buffe
     return status;
 }
 
+static void start_over(struct tensors_call *tensors) {
+    tensors->starts_over = true;
+    attempt_cancel(&tensors->call.attempt);
+}
+
 static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message, sw_error *error) {
     struct tensors_call *tensors = tensors_of(call);
     if (tensors->starts_over) return SW_OK;
@@ -74,13 +120,14 @@ static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message
     enum reassembly_news news;
     status = reassembly_take(tensors->assembly, pieces.pieces, pieces.count, &news, error);
     message_pieces_free(&pieces);
+    if (status != SW_OK && tensors->lost_memory) {
+        start_over(tensors);
+        return SW_OK;
+    }
     if (status != SW_OK) return status;
     call->bytes_arrived = reassembly_bytes_arrived(tensors->assembly);
     call->bytes_in_all = reassembly_bytes_in_all(tensors->assembly);
-    if (news == REASSEMBLY_STARTED_OVER) {
-        tensors->starts_over = true;
-        attempt_cancel(&call->attempt);
-    }
+    if (news == REASSEMBLY_STARTED_OVER) start_over(tensors);
     return SW_OK;
 }
 
@@ -135,6 +182,7 @@ static enum call_next tensors_settle(struct sw_call *call, sw_error *error) {
 
 static void tensors_done(struct sw_call *call, const sw_error *error) {
     struct tensors_call *tensors = tensors_of(call);
+    end_memory(tensors);
     pull_done(&tensors->pull, call, error, tensors->result ? &tensors->result->address : NULL);
 }
 
@@ -169,6 +217,7 @@ static sw_status prepare(struct tensors_call *tensors, const sw_tensor_request *
         .manifest_only = tensors->manifest_only,
         .allocate = device_host.allocate,
         .allocator = &allocator_system,
+        .memory = {.map = map_memory, .read = read_memory, .context = tensors},
     };
     tensors->assembly = reassembly_create(&options);
     return tensors->assembly ? SW_OK : error_no_memory(error);

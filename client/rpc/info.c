@@ -146,6 +146,23 @@ static sw_security_info convert_security(const struct security_info *from) {
     };
 }
 
+/* Whether this client uses it is seen by connecting, as the first large tensor would. */
+static sw_hand_over_info convert_hand_over(struct info_call *call, const struct hand_over_info *from) {
+    struct hand_over *own = &call->call.client->hand_over;
+    sw_hand_over_info ret = {
+        .is_open = from->is_open,
+        .is_used = from->is_open && hand_over_begin(own) != 0,
+        .connections = from->connections,
+        .waiting = from->waiting,
+        .tensors_in = from->tensors_in,
+        .bytes_in = from->bytes_in,
+        .tensors_out = from->tensors_out,
+        .bytes_out = from->bytes_out,
+    };
+    if (from->is_open) hand_over_end(own);
+    return ret;
+}
+
 static bool convert(struct info_call *call) {
     const struct stage_info *from = &call->first->info;
     call->result->info = (sw_info){
@@ -173,6 +190,7 @@ static bool convert(struct info_call *call) {
         .warnings = from->warnings,
         .warning_count = from->warning_count,
         .security = convert_security(&from->security),
+        .hand_over = convert_hand_over(call, &from->hand_over),
     };
     return convert_leases(&call->result->arena, from, &call->result->info) &&
            convert_channels(call, &call->result->info);

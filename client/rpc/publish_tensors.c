@@ -6,6 +6,7 @@
 #include "client/rpc/publisher.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
+#include "proto/device/shared.h"
 #include "proto/transport/slices.h"
 #include "proto/wire/chunk.h"
 
@@ -20,6 +21,12 @@ struct tensors_publish {
     uint32_t tensor;
     uint64_t block;
     grpc_slice bytes;
+    uint64_t token; /* under which the tensor's memory was handed over; 0: chunks */
+    uint64_t start; /* of the tensor in that memory */
+
+    uint64_t given[LIMIT_HANDED_OVER]; /* tokens of this attempt */
+    uint32_t given_count;
+    bool by_chunks; /* the endpoint did not find what was handed over */
 };
 
 static struct tensors_publish *publish_of(struct sw_call *call) {
@@ -89,12 +96,43 @@ static sw_status make_manifest(struct tensors_publish *publish, sw_error *error)
     return status;
 }
 
+/* From here on nobody changes it. What can't be sealed goes as chunks. */
+static void seal_memory(const struct tensors_publish *publish) {
+    if (!hand_over_is_offered(&publish->call.client->hand_over)) return;
+    for (uint32_t i = 0; i < publish->count; i++) {
+        if (publish->tensors[i].buffer) shared_seal(publish->tensors[i].buffer);
+    }
+}
+
 static sw_status prepare(struct tensors_publish *publish, sw_error *error) {
     for (uint32_t i = 0; i < publish->count; i++) {
         sw_status status = check_tensor(&publish->tensors[i], i, error);
         if (status != SW_OK) return status;
     }
+    seal_memory(publish);
     return make_manifest(publish, error);
+}
+
+/* ---- memory that is handed over ---- */
+
+static void take_memory_back(struct tensors_publish *publish) {
+    while (publish->given_count > 0)
+        hand_over_take_back(&publish->call.client->hand_over, publish->given[--publish->given_count]);
+}
+
+/* The tensor that is next; tells where in the memory it begins. */
+static bool may_hand_over(const struct tensors_publish *publish, int *ret_fd, uint64_t *ret_start) {
+    const sw_buffer *buffer = publish->tensors[publish->tensor].buffer;
+    return buffer && !publish->by_chunks && publish->given_count < LIMIT_HANDED_OVER &&
+           sw_buffer_size(buffer) >= LIMIT_SHARED_FROM && shared_memory_of(buffer, ret_fd, ret_start);
+}
+
+static void hand_over(struct tensors_publish *publish) {
+    int fd;
+    publish->token = 0;
+    if (!may_hand_over(publish, &fd, &publish->start)) return;
+    publish->token = hand_over_give(&publish->call.client->hand_over, fd);
+    if (publish->token != 0) publish->given[publish->given_count++] = publish->token;
 }
 
 /* ---- an attempt ---- */
@@ -125,6 +163,7 @@ static sw_status publish_request(struct sw_call *call, int64_t left_ms, sw_buffe
     (void)error;
     struct tensors_publish *publish = publish_of(call);
     drop_bytes(publish);
+    take_memory_back(publish);
     publish->tensor = 0;
     publish->block = 0;
     *ret_request = sw_buffer_ref(publish->manifest);
@@ -140,10 +179,7 @@ static grpc_slice block_slice(struct tensors_publish *publish, size_t offset, si
     return grpc_slice_sub(publish->bytes, offset, offset + size);
 }
 
-static void publish_written(struct sw_call *call) {
-    struct tensors_publish *publish = publish_of(call);
-    if (!find_block(publish)) return;
-    const sw_named_tensor *tensor = &publish->tensors[publish->tensor];
+static grpc_byte_buffer *next_chunk(struct tensors_publish *publish, const sw_named_tensor *tensor) {
     size_t size = tensor_block_size(size_of(tensor), LIMIT_BLOCK_BYTES, publish->block);
     grpc_slice slice = block_slice(publish, publish->block * LIMIT_BLOCK_BYTES, size);
     struct chunk_header header = {.tensor = publish->tensor,
@@ -153,8 +189,38 @@ static void publish_written(struct sw_call *call) {
     uint8_t head[CHUNK_HEADER_MAX];
     size_t head_size = chunk_encode_header(&header, head);
     publish->block++;
+    return message_of_parts(head, head_size, slice);
+}
+
+static grpc_byte_buffer *next_run(struct tensors_publish *publish, const sw_named_tensor *tensor) {
+    uint64_t offset = publish->block * LIMIT_BLOCK_BYTES, left = size_of(tensor) - offset;
+    struct shared_run run = {.tensor = publish->tensor,
+                             .first_block = publish->block,
+                             .byte_length = left < LIMIT_SHARED_RUN ? left : LIMIT_SHARED_RUN,
+                             .token = publish->token,
+                             .offset = publish->start + offset};
+    uint8_t bytes[SHARED_RUN_MAX];
+    publish->block += tensor_blocks(run.byte_length, LIMIT_BLOCK_BYTES);
+    return message_of_parts(bytes, shared_run_encode(&run, bytes), grpc_empty_slice());
+}
+
+static void publish_written(struct sw_call *call) {
+    struct tensors_publish *publish = publish_of(call);
+    if (!find_block(publish)) return;
+    const sw_named_tensor *tensor = &publish->tensors[publish->tensor];
+    if (publish->block == 0) hand_over(publish);
+    grpc_byte_buffer *message = publish->token != 0 ? next_run(publish, tensor) : next_chunk(publish, tensor);
     bool is_last = !find_block(publish);
-    attempt_write(&call->attempt, message_of_parts(head, head_size, slice), is_last);
+    attempt_write(&call->attempt, message, is_last);
+}
+
+/* The memory did not get there, or not in time: it is sent instead. */
+static enum call_next publish_settle(struct sw_call *call, sw_error *error) {
+    struct tensors_publish *publish = publish_of(call);
+    const char *limit = error->reason == SW_REASON_LIMIT ? sw_error_metadata(error, "limit") : NULL;
+    if (publish->by_chunks || !limit || strcmp(limit, "hand-over") != 0) return CALL_AS_USUAL;
+    publish->by_chunks = true;
+    return CALL_GO_ON;
 }
 
 static sw_status publish_message(struct sw_call *call, grpc_byte_buffer *message, sw_error *error) {
@@ -163,6 +229,7 @@ static sw_status publish_message(struct sw_call *call, grpc_byte_buffer *message
 
 static void tensors_done(struct sw_call *call, const sw_error *error) {
     drop_bytes(publish_of(call));
+    take_memory_back(publish_of(call));
     publish_done(call, error);
 }
 
@@ -178,6 +245,7 @@ static const struct call_ops tensors_ops = {
     .request = publish_request,
     .message = publish_message,
     .written = publish_written,
+    .settle = publish_settle,
     .done = tensors_done,
     .destroy = publish_destroy,
 };

@@ -36,7 +36,7 @@ void bench_close(struct bench *bench) {
     char path[128];
     sw_client_close(bench->client);
     if (bench->daemon) bench_down(bench);
-    static const char *const left[] = {"s", "s.lock"};
+    static const char *const left[] = {"s", "s.lock", "s.memory"};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         snprintf(path, sizeof path, "%s/%s", bench->folder, left[i]);
         unlink(path);

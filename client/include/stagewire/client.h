@@ -194,6 +194,15 @@ typedef struct sw_security_info {
     const char *error;         /* why they don't */
 } sw_security_info;
 
+/* Tensors that come and go as memory instead of as chunks; counted since the endpoint began. */
+typedef struct sw_hand_over_info {
+    bool is_open; /* the endpoint passes memory, beside a Unix socket */
+    bool is_used; /* this client passes memory with it */
+    uint64_t connections;
+    uint64_t waiting; /* pieces of memory that no publish has asked for yet */
+    uint64_t tensors_in, bytes_in, tensors_out, bytes_out;
+} sw_hand_over_info;
+
 typedef struct sw_info {
     const char *run_id;
     uint64_t generation;
@@ -215,6 +224,7 @@ typedef struct sw_info {
     const char *const *warnings; /* what is wrong with the endpoint's own files, and goes on as before */
     uint32_t warning_count;
     sw_security_info security;
+    sw_hand_over_info hand_over;
 } sw_info;
 
 /* All pages, in one. Free with sw_info_destroy (takes NULL). */

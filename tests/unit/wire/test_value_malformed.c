@@ -63,6 +63,20 @@ Test(value_malformed, tensors_that_do_not_add_up_are_refused) {
     refuse_value("value", tensor_value((sw_tensor_view){SW_U8, 0, NULL, "x", 0}));
 }
 
+Test(value_malformed, rank_17_is_refused_for_what_it_is_and_rank_16_is_sent) {
+    int64_t shape[17];
+    for (int i = 0; i < 17; i++) shape[i] = 1;
+    sw_value value = tensor_value((sw_tensor_view){SW_U8, 17, shape, "x", 1});
+    sw_buffer *bytes;
+    sw_error error;
+    refuse_value("value", value);
+    cr_assert_eq(value_encode(&value, false, &bytes, NULL, &error), SW_INVALID_ARGUMENT);
+    cr_assert_not_null(strstr(error.message, "rank 17; at most 16"), "%s", error.message);
+    value.tensor.rank = 16;
+    cr_assert_eq(value_encode(&value, false, &bytes, NULL, &error), SW_OK, "%s", error.message);
+    sw_buffer_unref(bytes);
+}
+
 Test(value_malformed, a_key_twice_is_refused_among_few_and_among_many) {
     static sw_entry entries[100];
     static char names[100][3];

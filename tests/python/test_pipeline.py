@@ -28,8 +28,8 @@ def environment(**variables):
 class Stages:
     """A pipeline of threads: `each(work)` runs work(pipeline) on every stage and brings what it returned or raised."""
 
-    def __init__(self, count, **options):
-        self.endpoint = stagewire.Endpoint("run", stage=count - 1, stage_count=count, linger=0)
+    def __init__(self, count, pin=None, **options):
+        self.endpoint = stagewire.Endpoint("run", stage=count - 1, stage_count=count, linger=0, pin=pin)
         self.threads = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(count)]
         opened = [thread.submit(stagewire.Pipeline, stage, count, run_id="run", timeout=20,
                                 publisher=self.endpoint.publisher if stage == count - 1 else None,
@@ -193,6 +193,33 @@ class Steps(unittest.TestCase):
             late = stages.threads[0].submit(sends(1), stages.pipelines[0]).exception()
             self.assertEqual(late.reason, "EVICTED")
             self.assertIn("fell too far behind", str(late))
+
+
+class Flat(unittest.TestCase):
+    def test_memory_and_descriptors_stay_as_they_are_over_many_steps(self):
+        metrics, tensors = {"loss": torch.tensor(0.5), "v": torch.ones(10)}, {"a": torch.ones(1000), "b": torch.ones(9, 9).t()}
+
+        def thousand_steps(begin):
+            def work(pipeline):
+                for number in range(begin, begin + 1000):
+                    with pipeline.step(number):
+                        pipeline.broadcast_loss_metrics_from_last_stage(metrics)
+                        pipeline.broadcast_tensors_from_last_stage(tensors)
+                        pipeline.broadcast_obj_from_pp_rank({"x": [1, 2]} if pipeline.is_last else None)
+            return work
+        with Stages(2, pin=0.1) as stages:
+            for thousand in range(4):
+                self.assertEqual(stages.each(thousand_steps(1000 * thousand)), [None, None])
+                if thousand == 1:
+                    before = used()
+        memory, descriptors = used()
+        self.assertLess(memory - before[0], 2 << 20)
+        self.assertLessEqual(descriptors, before[1])
+
+
+def used():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE"), len(os.listdir("/proc/self/fd"))
 
 
 def through_a_step(number):

@@ -73,9 +73,10 @@ class Rank:
 
 class Failures(unittest.TestCase):
     def ranks(self, others, last):
-        """All stages' processes, the last stage's at the end."""
+        """All stages' processes, the last stage's at the end; `others` is a script, or one a stage."""
+        scripts = [others] * (STAGES - 1) if isinstance(others, str) else others
         own, self.endpoint = self.enterContext(sidecar(STAGES - 1, STAGES, "--publisher-grace", f"{GRACE_S}s"))
-        ranks = [Rank(stage, (own, self.endpoint), last if stage == STAGES - 1 else others) for stage in range(STAGES)]
+        ranks = [Rank(stage, (own, self.endpoint), script) for stage, script in enumerate([*scripts, last])]
         for rank in ranks:
             self.addCleanup(rank.close)
         return ranks
@@ -150,6 +151,44 @@ with stagewire.step(2):
             self.assertEqual(rank.hear(), [{"step": 2}])
             self.assertEqual(rank.end(), (0, ""))
         self.assertEqual(last.end(), (0, ""))
+
+    def test_a_rank_that_lags_holds_nobody_up_finds_what_it_lacks_and_is_dropped_beyond_max_lag_steps(self):
+        steps = """
+import numpy
+def take(first, end):
+    for n in range(first, end):
+        with stagewire.step(n):
+            mine = numpy.array([n]) if is_last else None
+            got = stagewire.pipeline_parallel.broadcast_tensors_from_last_stage({"x": mine})["x"]
+            assert got.tolist() == [n], (n, got)
+"""
+        at_once = steps + """
+take(1, 8)
+say("7 steps")
+sys.stdin.readline()
+take(8, 30)
+say("29 steps")
+"""
+        late = steps + """
+sys.stdin.readline()
+take(1, 4)
+say("what it lacked")
+sys.stdin.readline()
+attempt(lambda: take(4, 5))
+"""
+        lagging, prompt, last = self.ranks([late, at_once], at_once)
+        for rank in (last, prompt):
+            self.assertEqual(rank.hear(), ["7 steps"])
+        lagging.go()
+        self.assertEqual(lagging.hear(), ["what it lacked"])
+        for rank in (last, prompt):
+            rank.go()
+        for rank in (last, prompt):
+            self.assertEqual(rank.hear(), ["29 steps"])
+        lagging.go()
+        reason, bases, message = lagging.hear()
+        self.assertEqual((reason, "LookupError" in bases), ("EVICTED", True))
+        self.assertRegex(message, "behind|lag")
 
 
 if __name__ == "__main__":

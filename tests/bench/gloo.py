@@ -6,6 +6,8 @@ nothing.
 
     gloo.py [ROUNDS]      5 rounds by default
 """
+import json
+import os
 import statistics
 import sys
 import time
@@ -50,16 +52,28 @@ def tensors(side, size):
     return statistics.median(seconds)
 
 
+def write(name, unit, both):
+    """A row as bench_rows.c writes it, for the report."""
+    path = os.environ.get("STAGEWIRE_BENCH_ROWS")
+    if path is None:
+        return
+    base, values = (list(side) for side in zip(*both))
+    with open(path, "a") as file:
+        print(json.dumps({"name": name, "against": "gloo", "unit": unit, "less_is_better": unit == "us", "reach_ratio": 0,
+                          "reach_value": 0, "base": base, "ours": values, "ratios": [b / a for a, b in both]}), file=file)
+
+
 def row(name, unit, rounds, measure, argument=None, show=lambda seconds: seconds * 1e6):
     sides = (collectives, ours)
     for side in sides:
         measure(side, argument)
     both = [[show(measure(side, argument)) for side in sides] for _ in range(rounds)]
     if dist.get_rank() == 0:
+        write(name, unit, both)
         gloo, stagewire_ = (statistics.median(values) for values in zip(*both))
         ratios = sorted(b / a for a, b in both)
-        print(f"{name:44} {gloo:9.2f} {stagewire_:9.2f} {unit:5} {statistics.median(ratios):6.2f}  ({ratios[0]:.2f} to {ratios[-1]:.2f})",
-              flush=True)
+        print(f"{name:42} {stagewire_:9.2f} {unit:4} {gloo:9.2f} of {'gloo':22} {statistics.median(ratios):5.2f}"
+              f"  ({ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
 
 
 def bench(rounds, endpoint, last_stage_endpoint):
@@ -80,7 +94,6 @@ def bench(rounds, endpoint, last_stage_endpoint):
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    print(f"{'':44} {'gloo':>9} {'stagewire':>9} {'':5} {'ratio':>6}")
     for count in (2, 4):
         with sidecar(count - 1, count, run_id="bench") as (endpoint, last_stage_endpoint):
             if launcher.launch(lambda: bench(rounds, endpoint, last_stage_endpoint), count):

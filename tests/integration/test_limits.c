@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/support/raw_socket.h"
+#include "tests/support/baseline.h"
 #include "tests/support/scene.h"
 #include "tests/support/test.h"
 
@@ -110,7 +110,7 @@ static void read_to_the_end(int connection) {
 
 Test(limits, a_connection_that_says_nothing_is_closed) {
     scene_open(&s, "--handshake-timeout", "200ms", NULL);
-    read_to_the_end(raw_connect(port()));
+    read_to_the_end(tcp_connect_loopback(port()));
     scene_publish(&s, AT("train", 1), 7);
     expect_ok(&s);
 }
@@ -122,7 +122,7 @@ static void greet(int connection) {
 
 Test(limits, a_connection_without_calls_is_closed) {
     scene_open(&s, "--max-connection-idle", "200ms", NULL);
-    int idle = raw_connect(port());
+    int idle = tcp_connect_loopback(port());
     greet(idle);
     read_to_the_end(idle);
     scene_publish(&s, AT("train", 1), 7);

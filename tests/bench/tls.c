@@ -1,24 +1,23 @@
-/* What mTLS costs: latency and throughput of a pull over it as ratios to plaintext in the same run, both
- * alternating, each against a daemon of its own on loopback. Prints a row a measure. Asserts nothing.
+/* What mTLS costs: a stream over it against plain OpenSSL with the same version and cipher, and the same
+ * calls against plaintext, all on loopback.
  *
- *     bench_mtls [ROUNDS]      5 rounds by default
+ *     bench_tls [ROUNDS]
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <stagewire/client.h>
-
 #include "proto/base/malloc_settings.h"
 #include "proto/transport/grpc_compat.h"
 #include "proto/transport/tls_identity.h"
-#include "tests/support/bench_rows.h"
+#include "tests/support/baseline.h"
 #include "tests/support/certs.h"
 #include "tests/support/daemon.h"
+#include "tests/support/measure.h"
 
-#define MIB     (1ull << 20)
 #define LARGEST (256 * MIB)
+#define REPEATS 16
 #define CALLS   2000
 
 struct side {
@@ -27,10 +26,10 @@ struct side {
 };
 
 static struct side plain, secure;
+static struct baseline_client *openssl;
 static char *into;
 static char folder[] = "/tmp/stagewire-bench-XXXXXX", files[3][64];
-
-/* ---- measures ---- */
+static int rounds;
 
 static double pull_metrics(const struct side *side) {
     static double times[CALLS];
@@ -46,59 +45,52 @@ static double pull_metrics(const struct side *side) {
     return bench_quantile(times, CALLS, 0.5);
 }
 
-static uint64_t stream_bytes;
-
-static double stream(const struct side *side) {
-    char channel[32];
-    snprintf(channel, sizeof channel, "stream/%d", (int)(stream_bytes / MIB));
-    const sw_pull pull = {.address = {.channel = channel}};
-    const sw_tensor_request request = {"t", into, stream_bytes};
-    sw_tensors *tensors;
-    sw_error error;
-    int repeat = stream_bytes < 64 * MIB ? 16 : 4;
-    double begun = bench_now_us();
-    for (int i = 0; i < repeat; i++) {
-        bench_must(sw_client_get_tensors(side->client, &pull, &request, 1, &tensors, &error), &error);
-        sw_tensors_destroy(tensors);
-    }
-    return (double)stream_bytes * repeat / (bench_now_us() - begun) / 1e3;
+static int repeats_of(uint64_t size) {
+    return size < 64 * MIB ? REPEATS : 2;
 }
 
-static void compare(const char *name, const char *unit, double (*measure)(const struct side *), int rounds) {
-    struct row row = {.name = name, .unit = unit};
-    measure(&plain), measure(&secure);
+static double stream(const struct side *side, uint64_t size) {
+    double times[REPEATS];
+    char channel[32];
+    int repeats = repeats_of(size);
+    snprintf(channel, sizeof channel, "stream/%d", (int)(size / MIB));
+    for (int i = 0; i < repeats; i++) times[i] = measure_pull(side->client, channel, into, size);
+    return bench_rate(size, bench_quantile(times, (size_t)repeats, 0.5));
+}
+
+static double raw_stream(uint64_t size) {
+    double times[REPEATS];
+    int repeats = repeats_of(size);
+    for (int i = 0; i < repeats; i++) times[i] = baseline_ask(openssl, into, size);
+    return bench_rate(size, bench_quantile(times, (size_t)repeats, 0.5));
+}
+
+static void compare_calls(void) {
+    struct row row = {"pull of 20 metrics, mTLS", "us", "plaintext", .less_is_better = true};
+    pull_metrics(&plain), pull_metrics(&secure);
     for (int i = 0; i < rounds; i++) {
-        double plaintext = measure(&plain);
-        row_add(&row, plaintext, measure(&secure));
+        double base = pull_metrics(&plain);
+        row_add(&row, base, pull_metrics(&secure));
     }
     row_print(&row);
 }
 
-/* ---- two daemons ---- */
-
-static void publish(const struct side *side) {
-    static sw_entry entries[20];
-    static char names[20][48];
-    sw_publisher *publisher = sw_client_publisher(side->publishing);
-    sw_error error;
-    for (int i = 0; i < 20; i++) {
-        snprintf(names[i], sizeof names[i], "train/policy/some_loss_component_no_%02d", i);
-        entries[i] = (sw_entry){sw_text_of(names[i]), sw_number(i / 3.0)};
+static void compare_streams(uint64_t size) {
+    char name[64];
+    snprintf(name, sizeof name, "stream of %d MiB, mTLS", (int)(size / MIB));
+    struct row of_openssl = {name, "GB/s", "plain OpenSSL", .reach.ratio = 0.95};
+    struct row of_plaintext = {name, "GB/s", .against = "plaintext"};
+    raw_stream(size), stream(&plain, size), stream(&secure, size);
+    for (int i = 0; i < rounds; i++) {
+        double base = raw_stream(size), ours = stream(&secure, size);
+        row_add(&of_openssl, base, ours);
+        row_add(&of_plaintext, stream(&plain, size), ours);
     }
-    const sw_value metrics = sw_dict(entries, 20);
-    bench_must(sw_publish_metrics(publisher, &(sw_address){.channel = "train", .step = 1}, &metrics, 0, NULL,
-                                  &error),
-               &error);
-    for (uint64_t mib = 4; mib <= LARGEST / MIB; mib *= 8) {
-        char channel[32];
-        snprintf(channel, sizeof channel, "stream/%d", (int)mib);
-        const int64_t shape[] = {(int64_t)(mib * MIB)};
-        const sw_named_tensor tensor = {"t", {SW_U8, 1, shape, into, mib * MIB}, NULL};
-        bench_must(
-            sw_publish_tensors(publisher, &(sw_address){.channel = channel}, &tensor, 1, 0, NULL, &error),
-            &error);
-    }
+    row_print(&of_openssl);
+    row_print(&of_plaintext);
 }
+
+/* ---- two daemons ---- */
 
 static void open_side(struct side *side, const char *name, bool is_secure) {
     char socket[96];
@@ -119,12 +111,17 @@ static void open_side(struct side *side, const char *name, bool is_secure) {
     sw_client_options options;
     sw_error error;
     side->daemon = daemon_start(args);
-    if (!side->daemon) exit(1);
+    bench_must_have(side->daemon, "stagewired");
     sw_client_options_init(&options);
-    bench_must(sw_client_open(daemon_target(side->daemon, 1), &options, &side->publishing, &error), &error);
+    side->publishing = measure_open(daemon_target(side->daemon, 1));
     if (is_secure) options.tls_key = files[0], options.tls_cert = files[1], options.tls_ca = files[2];
     bench_must(sw_client_open(daemon_target(side->daemon, 0), &options, &side->client, &error), &error);
-    publish(side);
+    measure_publish_metrics(side->publishing, 1);
+    for (uint64_t size = 4 * MIB; size <= LARGEST; size *= 8) {
+        char channel[32];
+        snprintf(channel, sizeof channel, "stream/%d", (int)(size / MIB));
+        measure_publish(side->publishing, channel, into, size);
+    }
 }
 
 static void close_side(struct side *side, const char *name) {
@@ -140,7 +137,7 @@ static void close_side(struct side *side, const char *name) {
 static void make_files(void) {
     static const char *const names[] = {"tls.key", "tls.crt", "ca.crt"};
     struct cert *ca = cert_ca("ca"), *leaf = cert_leaf(ca, NULL);
-    if (!mkdtemp(folder)) exit(1);
+    bench_must_have(mkdtemp(folder), folder);
     for (size_t i = 0; i < 3; i++) snprintf(files[i], sizeof files[i], "%s/%s", folder, names[i]);
     cert_write_folder(folder, leaf, ca);
     cert_free(leaf);
@@ -148,24 +145,23 @@ static void make_files(void) {
 }
 
 int main(int argc, char **argv) {
-    int rounds = bench_rounds(argc, argv);
+    rounds = bench_rounds(argc, argv);
     malloc_keep_for_streams();
+    make_files();
+    struct baseline server = baseline_start(BASELINE_TLS, folder, LARGEST);
+    openssl = baseline_connect(&server);
     tls_keep_openssl();
     grpc_compat_tls13_only();
     into = calloc(1, LARGEST);
-    if (!into) return 1;
-    make_files();
+    bench_must_have(into, "calloc");
     open_side(&plain, "plain", false);
     open_side(&secure, "secure", true);
-    printf("%-44s %9s %9s %-5s %6s\n", "", "plaintext", "mTLS", "", "ratio");
-    compare("pull of 20 held metrics", "us", pull_metrics, rounds);
-    for (stream_bytes = 4 * MIB; stream_bytes <= LARGEST; stream_bytes *= 8) {
-        char name[40];
-        snprintf(name, sizeof name, "stream of %d MiB", (int)(stream_bytes / MIB));
-        compare(name, "GB/s", stream, rounds);
-    }
+    compare_calls();
+    for (uint64_t size = 4 * MIB; size <= LARGEST; size *= 8) compare_streams(size);
     close_side(&plain, "plain");
     close_side(&secure, "secure");
+    baseline_close(openssl);
+    baseline_stop(&server);
     for (size_t i = 0; i < 3; i++) unlink(files[i]);
     rmdir(folder);
     return 0;

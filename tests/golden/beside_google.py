@@ -15,11 +15,11 @@ import tempfile
 
 
 def load(proto):
-    root = proto[: -len("stagewire/v1/stage.proto")]
+    """As a module of no package: `stagewire` is that of client/python."""
     out = tempfile.mkdtemp(prefix="stagewire-golden-", dir=os.path.dirname(os.path.abspath(sys.argv[3])))
-    subprocess.run(["protoc", "-I", root, "--python_out", out, "stagewire/v1/stage.proto"], check=True)
+    subprocess.run(["protoc", "-I", os.path.dirname(proto), "--python_out", out, "stage.proto"], check=True)
     sys.path.insert(0, out)
-    return importlib.import_module("stagewire.v1.stage_pb2")
+    return importlib.import_module("stage_pb2")
 
 
 def number_of_bits(bits):

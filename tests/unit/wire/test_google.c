@@ -50,16 +50,9 @@ static void ask(char letter, const char *name, const void *data, size_t size) {
 }
 
 static void run_google(void) {
-    char root[4096], command[3 * 4096];
-    snprintf(root, sizeof root, "%s", __FILE__);
-    char *tail = strstr(root, "tests/unit/wire/");
-    cr_assert_not_null(tail);
-    *tail = '\0';
-    snprintf(
-        command, sizeof command,
-        "/usr/bin/python3 '%stests/golden/beside_google.py' '%sproto/stagewire/v1/stage.proto' %s/questions "
-        "%s/answers",
-        root, root, folder, folder);
+    char command[4096];
+    snprintf(command, sizeof command, "/usr/bin/python3 '%s' '%s' %s/questions %s/answers", BESIDE_GOOGLE,
+             STAGE_PROTO, folder, folder);
     fclose(questions);
     cr_assert_eq(system(command), 0, "%s", command);
     answers = fopen(in_folder("answers"), "rb");

@@ -35,7 +35,8 @@ void bench_open(struct bench *bench, const char *const *more) {
 void bench_close(struct bench *bench) {
     char path[128];
     sw_client_close(bench->client);
-    if (bench->daemon) bench_down(bench);
+    daemon_destroy(bench->daemon);
+    bench->daemon = NULL;
     static const char *const left[] = {"s", "s.lock", "s.memory"};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         snprintf(path, sizeof path, "%s/%s", bench->folder, left[i]);

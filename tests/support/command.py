@@ -3,6 +3,8 @@ import json
 import os
 import subprocess
 
+import tool
+
 STAGEWIRE = os.environ["STAGEWIRE"]
 
 
@@ -20,8 +22,7 @@ def run(*args, given="", **more):
 
 def end(process):
     """Whatever a test left of it."""
-    process.kill()
-    process.wait()
+    tool.end(process)
     for stream in (process.stdout, process.stderr):
         if stream:
             stream.close()

@@ -16,6 +16,7 @@
 
 #define ARGS_MAX    96
 #define TARGETS_MAX 8
+#define GENTLY_MS   5000
 
 struct daemon {
     pid_t pid;
@@ -155,9 +156,18 @@ const char *daemon_log(struct daemon *daemon) {
     return daemon->log ? daemon->log : "";
 }
 
+/* A killed process doesn't tell what it ran, so tests/long/coverage has each given the time to. */
+static void end(struct daemon *daemon) {
+    if (getenv("STAGEWIRE_GENTLY")) {
+        daemon_signal(daemon, SIGTERM);
+        daemon_wait(daemon, GENTLY_MS);
+    }
+    daemon_kill(daemon);
+}
+
 void daemon_destroy(struct daemon *daemon) {
     if (!daemon) return;
-    daemon_kill(daemon);
+    end(daemon);
     close(daemon->pidfd);
     close(daemon->inotify);
     unlink(daemon->port_file);

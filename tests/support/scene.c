@@ -29,7 +29,6 @@ void scene_open(struct scene *scene, ...) {
 
 void scene_close(struct scene *scene) {
     raw_close(scene->raw);
-    daemon_kill(scene->daemon);
     daemon_destroy(scene->daemon);
 }
 

@@ -8,6 +8,8 @@ import tempfile
 
 import grpc
 
+import tool
+
 STATUS_PROTO = """syntax = "proto3";
 package sw.status;
 message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
@@ -69,9 +71,7 @@ class Daemon:
 
     def close(self):
         self.channel.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+        tool.end(self.process)
         self.log.close()
         shutil.rmtree(self.folder)
 

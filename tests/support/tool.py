@@ -1,5 +1,9 @@
-"""Programs of others, which must do what they are told."""
+"""Programs: those of others, which must do what they are told, and any that must end."""
+import contextlib
+import os
 import subprocess
+
+GENTLY_SECONDS = 5
 
 
 def run(*command, **more):
@@ -8,3 +12,13 @@ def run(*command, **more):
     if done.returncode != 0:
         raise AssertionError("%s\n%s%s" % (" ".join(command), done.stdout, done.stderr))
     return done.stdout
+
+
+def end(process):
+    """Kills it. That way it doesn't tell what it ran, so tests/long/coverage has each given the time to."""
+    if "STAGEWIRE_GENTLY" in os.environ:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GENTLY_SECONDS)
+    process.kill()
+    process.wait()

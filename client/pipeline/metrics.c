@@ -59,11 +59,11 @@ static sw_status publish(sw_pipeline *pipeline, const struct pipeline_place *pla
     sw_status status = sw_pipeline_materialize_loss_metrics_for_object_broadcast(passed, &copy, error);
     if (status != SW_OK) return status;
     const sw_value *sent = sw_materialized_value(copy);
-    status = make_result(pipeline, place, passed, sent, &metrics, error);
+    if (ret_metrics) status = make_result(pipeline, place, passed, sent, &metrics, error);
     if (status == SW_OK && pipeline->publisher)
         status = pipeline_publish_metrics(pipeline, place, sent, error);
     sw_materialized_destroy(copy);
-    if (status == SW_OK)
+    if (status == SW_OK && ret_metrics)
         *ret_metrics = metrics;
     else
         sw_metrics_destroy(metrics);

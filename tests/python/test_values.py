@@ -119,6 +119,9 @@ class Values(unittest.TestCase):
             with self.subTest(value=type(value)):
                 self.assert_refused({"a": [{"b": (1, value)}]}, "metrics.a[0].b[1]")
 
+    def test_a_key_that_is_not_utf8_is_refused(self):
+        self.assert_refused({"a": {"\ud800": 1}}, "metrics.a")
+
     def test_what_holds_itself_is_refused(self):
         knot = []
         knot.append(knot)

@@ -102,7 +102,7 @@ SW_API void sw_materialized_destroy(sw_materialized *copy); /* takes NULL */
  * With one stage sw_metrics_value is the very pointer that was passed, and the materialised copy is published
  * where there is a publisher. NULL on the last stage: INVALID_ARGUMENT "Last PP stage must provide loss
  * metrics.", which the others get as STEP_FAILED at once. STORE_FULL, retried until the timeout, names who
- * lags. */
+ * lags. The last stage may pass NULL for ret_metrics, where it has no use for the copy. */
 SW_API sw_status sw_pipeline_broadcast_loss_metrics_from_last_stage(sw_pipeline *pipeline,
                                                                     const sw_value *metrics,
                                                                     sw_metrics **ret_metrics,

@@ -145,11 +145,12 @@ class Pipeline(Closing):
         if self.is_last and loss_metrics is not None:
             sent = self._prepare("metrics", lambda: materialize(loss_metrics, own=True))
             encoded = self._prepare("metrics", lambda: Encoded(sent, "metrics"))
-        handle = make(lib.sw_pipeline_broadcast_loss_metrics_from_last_stage, self.handle,
-                      encoded and encoded.address, destroy=lib.sw_metrics_destroy)
+        if self.is_last:
+            call(lib.sw_pipeline_broadcast_loss_metrics_from_last_stage, self.handle, encoded and encoded.address, None)
+            return loss_metrics if self.is_single else sent
+        handle = make(lib.sw_pipeline_broadcast_loss_metrics_from_last_stage, self.handle, None,
+                      destroy=lib.sw_metrics_destroy)
         try:
-            if self.is_last:
-                return loss_metrics if self.is_single else sent
             return decode(lib.sw_metrics_value(handle), _tensors.default_framework())
         finally:
             lib.sw_metrics_destroy(handle)

@@ -22,7 +22,6 @@ _INTEGER_MIN, _INTEGER_MAX = -2**63, 2**63 - 1
 _VALUE = struct.Struct("=I4x4Q")
 _NUMBER = struct.Struct("=I4xd24x")
 _INTEGER = struct.Struct("=I4xq24x")
-_WORD = struct.Struct("=Q")
 _PAIR = struct.Struct("=2Q")
 _VALUES_DOUBLE = struct.Struct("=8xd24x")
 VALUE_SIZE = _VALUE.size
@@ -173,131 +172,123 @@ class Encoded:
     """A value as the library reads it, in memory of its own; `address` holds as long as this lives."""
 
     def __init__(self, value: Any, path: str = ""):
-        self._structs = bytearray(VALUE_SIZE)
-        self._texts = bytearray()
-        self._to_structs: List[int] = []  # where in `_structs` an offset into it, or into `_texts`, lies
-        self._to_texts: List[int] = []
         self._kept: List[Any] = []
+        memory, self.address = self._room(VALUE_SIZE)
         try:
-            self._put(0, value, 0)
+            self._put(memory, 0, value, 0)
         except _Unplain as unplain:
             raise malformed((path + "".join(reversed(unplain.path))).lstrip("."), unplain.problem) from None
-        self.address = self._relocate()
 
-    def _relocate(self) -> int:
-        structs = (ctypes.c_char * len(self._structs)).from_buffer(self._structs)
-        texts = (ctypes.c_char * max(1, len(self._texts))).from_buffer(self._texts or bytearray(1))
-        self._kept += (structs, texts)
-        for offsets, base in ((self._to_structs, ctypes.addressof(structs)), (self._to_texts, ctypes.addressof(texts))):
-            for at in offsets:
-                _WORD.pack_into(self._structs, at, base + _WORD.unpack_from(self._structs, at)[0])
-        return ctypes.addressof(structs)
+    def _keep(self, memory: bytearray) -> int:
+        """Its address, which holds from now on."""
+        if not memory:
+            return 0
+        first = ctypes.c_char.from_buffer(memory)
+        self._kept.append(first)
+        return ctypes.addressof(first)
 
-    def _room(self, size: int) -> int:
-        offset = len(self._structs)
-        self._structs += bytes(size)
-        return offset
+    def _room(self, size: int) -> Tuple[bytearray, int]:
+        memory = bytearray(size)
+        return memory, self._keep(memory)
 
-    def _put_text(self, at: int, text: bytes) -> None:
-        _PAIR.pack_into(self._structs, at, len(self._texts), len(text))
-        self._to_texts.append(at)
-        self._texts += text
+    # What these write is an sw_value, into `memory` from `at` on.
 
-    def _put(self, at: int, value: Any, depth: int) -> None:
+    def _put(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
         writer = _WRITERS.get(type(value))
         if writer is None:
             writer = _writer_of(value)
-        writer(self, at, value, depth)
+        writer(self, memory, at, value, depth)
 
-    def put_null(self, at: int, value: Any, depth: int) -> None:
-        _VALUE.pack_into(self._structs, at, _abi.NULL, 0, 0, 0, 0)
+    def put_null(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        _VALUE.pack_into(memory, at, _abi.NULL, 0, 0, 0, 0)
 
-    def put_bool(self, at: int, value: Any, depth: int) -> None:
-        _VALUE.pack_into(self._structs, at, _abi.BOOL, bool(value), 0, 0, 0)
+    def put_bool(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        _VALUE.pack_into(memory, at, _abi.BOOL, bool(value), 0, 0, 0)
 
-    def put_int(self, at: int, value: Any, depth: int) -> None:
+    def put_int(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
         if _INTEGER_MIN <= value <= _INTEGER_MAX:
-            _INTEGER.pack_into(self._structs, at, _abi.INTEGER, value)
+            _INTEGER.pack_into(memory, at, _abi.INTEGER, value)
         else:
-            self.put_extension(at, int(value), depth)
+            self.put_extension(memory, at, int(value), depth)
 
-    def put_float(self, at: int, value: Any, depth: int) -> None:
-        _NUMBER.pack_into(self._structs, at, _abi.NUMBER, value)
+    def put_float(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        _NUMBER.pack_into(memory, at, _abi.NUMBER, value)
 
-    def put_str(self, at: int, value: Any, depth: int) -> None:
-        _WORD.pack_into(self._structs, at, _abi.TEXT)
-        self._put_text(at + 8, _utf8(value))
+    def put_str(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        text = bytearray(_utf8(value))
+        _VALUE.pack_into(memory, at, _abi.TEXT, self._keep(text), len(text), 0, 0)
 
-    def put_bytes(self, at: int, value: Any, depth: int) -> None:
-        _WORD.pack_into(self._structs, at, _abi.BLOB)
-        self._put_text(at + 8, value)
+    def put_bytes(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        _VALUE.pack_into(memory, at, _abi.BLOB, self._keep(bytearray(value)), len(value), 0, 0)
 
-    def _put_items(self, at: int, kind: int, count: int, size: int, depth: int) -> int:
+    def _items(self, count: int, size: int, depth: int) -> Tuple[bytearray, int]:
         if depth >= _abi.DEPTH_MAX + 1:  # a payload's list of dicts is no level; the library counts exactly
             raise _Unplain(f"nests deeper than {_abi.DEPTH_MAX} levels; flatten it, or send it as bytes")
-        items = self._room(count * size)
-        _VALUE.pack_into(self._structs, at, kind, items, count, 0, 0)
-        self._to_structs.append(at + 8)
-        return items
+        return self._room(count * size)
 
-    def _put_sequence(self, at: int, kind: int, values: Any, depth: int) -> None:
-        items = self._put_items(at, kind, len(values), VALUE_SIZE, depth)
+    def _put_sequence(self, memory: bytearray, at: int, kind: int, values: Any, depth: int) -> None:
+        items, address = self._items(len(values), VALUE_SIZE, depth)
+        _VALUE.pack_into(memory, at, kind, address, len(values), 0, 0)
         for index, value in enumerate(values):
             try:
-                self._put(items + index * VALUE_SIZE, value, depth + 1)
+                self._put(items, index * VALUE_SIZE, value, depth + 1)
             except _Unplain as unplain:
                 unplain.path.append(f"[{index}]")
                 raise
 
-    def put_list(self, at: int, value: Any, depth: int) -> None:
-        self._put_sequence(at, _abi.LIST, value, depth)
+    def put_list(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        self._put_sequence(memory, at, _abi.LIST, value, depth)
 
-    def put_tuple(self, at: int, value: Any, depth: int) -> None:
-        self._put_sequence(at, _abi.TUPLE, value, depth)
+    def put_tuple(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        self._put_sequence(memory, at, _abi.TUPLE, value, depth)
 
-    def put_dict(self, at: int, value: Dict[Any, Any], depth: int) -> None:
-        if not all(isinstance(key, str) for key in value):
-            self.put_extension(at, value, depth)
+    def put_dict(self, memory: bytearray, at: int, value: Dict[Any, Any], depth: int) -> None:
+        try:
+            keys = list(map(str.encode, value))
+        except TypeError:  # a key that is no string
+            self.put_extension(memory, at, value, depth)
             return
-        entry = self._put_items(at, _abi.DICT, len(value), ENTRY_SIZE, depth)
-        for key, item in value.items():
-            try:
-                if type(item) is float:  # what metrics are made of, at half the price
-                    name = _utf8(key)
-                    _NUMBER_ENTRY.pack_into(self._structs, entry, len(self._texts), len(name), _abi.NUMBER, item)
-                    self._to_texts.append(entry)
-                    self._texts += name
-                else:
-                    self._put_text(entry, _utf8(key))
-                    self._put(entry + _PAIR.size, item, depth + 1)
-            except _Unplain as unplain:
-                unplain.path.append(f".{key}" if key.isprintable() and key else f"[{key!r}]")
-                raise
+        except UnicodeEncodeError:
+            raise _Unplain("has a key that is not UTF-8") from None
+        text = self._keep(bytearray(b"".join(keys)))
+        entries, address = self._items(len(value), ENTRY_SIZE, depth)
+        _VALUE.pack_into(memory, at, _abi.DICT, address, len(value), 0, 0)
+        entry = 0
+        for encoded, (key, item) in zip(keys, value.items()):
+            size = len(encoded)
+            if type(item) is float:  # what metrics are made of, at half the price
+                _NUMBER_ENTRY.pack_into(entries, entry, text, size, _abi.NUMBER, item)
+            else:
+                _PAIR.pack_into(entries, entry, text, size)
+                try:
+                    self._put(entries, entry + _PAIR.size, item, depth + 1)
+                except _Unplain as unplain:
+                    unplain.path.append(f".{key}" if key.isprintable() and key else f"[{key!r}]")
+                    raise
+            text += size
             entry += ENTRY_SIZE
 
-    def put_tensor(self, at: int, value: Any, depth: int) -> None:
+    def put_tensor(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
         try:
             host = _tensors.host_tensor(value, "").contiguous()
         except InvalidArgument as error:
             raise _Unplain(error.problem) from None
         self._kept.append(host)
-        _VALUE.pack_into(self._structs, at, _abi.TENSOR, len(host.shape) << 32 | host.dtype,
-                         ctypes.addressof(host.shape), host.address or 0, host.nbytes)
+        _VALUE.pack_into(memory, at, _abi.TENSOR, len(host.shape) << 32 | host.dtype, ctypes.addressof(host.shape),
+                         host.address or 0, host.nbytes)
 
-    def put_plain(self, at: int, value: Any, depth: int) -> None:
-        self.put_tensor(at, value.tensor, depth)
+    def put_plain(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
+        self.put_tensor(memory, at, value.tensor, depth)
 
-    def put_extension(self, at: int, value: Any, depth: int) -> None:
+    def put_extension(self, memory: bytearray, at: int, value: Any, depth: int) -> None:
         extension = _extension_of(value)
         if extension is None:
             raise _Unplain(f"is a {type(value).__module__}.{type(value).__qualname__}, which has no plain form; pass "
                            "what it holds")
-        name, plain = extension
-        inner = self._put_items(at, _abi.EXTENSION, 1, VALUE_SIZE, depth)
-        _WORD.pack_into(self._structs, at + 24, inner)
-        self._to_structs[-1] = at + 24
-        self._put_text(at + 8, _utf8(name))
-        self._put(inner, plain, depth + 1)
+        name, plain = bytearray(_utf8(extension[0])), extension[1]
+        inner, address = self._items(1, VALUE_SIZE, depth)
+        _VALUE.pack_into(memory, at, _abi.EXTENSION, self._keep(name), len(name), address, 0)
+        self._put(inner, 0, plain, depth + 1)
 
 
 class _Unplain(Exception):

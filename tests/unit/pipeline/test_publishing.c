@@ -227,6 +227,15 @@ Test(publishing, the_last_stage_gets_the_copy_that_was_sent) {
     sw_metrics_destroy(result);
 }
 
+Test(publishing, the_last_stage_need_not_take_its_copy) {
+    sw_entry entry;
+    sw_value loss = loss_of(&entry, 0.5);
+    open_stage(2, true);
+    cr_assert_eq(sw_pipeline_broadcast_loss_metrics_from_last_stage(pipeline, &loss, NULL, &error), SW_OK);
+    expect_noted("metrics metrics 0/0 stage 1 kind 3");
+    close_stage();
+}
+
 Test(publishing, a_single_stage_gets_its_own_object_and_publishes_for_those_who_watch) {
     float element = 0.25f;
     sw_entry entry = {sw_text_of("loss"),

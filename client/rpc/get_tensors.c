@@ -47,7 +47,7 @@ static int find_memory(struct tensors_call *tensors, uint64_t token, uint64_t of
 static bool map_memory(void *context, uint64_t token, uint64_t offset, size_t size, sw_buffer **ret_buffer) {
     struct tensors_call *tensors = context;
     int fd = find_memory(tensors, token, offset, size);
-    if (fd < 0 || !shared_open(fd, offset, size, ret_buffer)) return false;
+    if (fd < 0 || !shared_open(fd, offset, size, true, ret_buffer)) return false;
     hand_over_forget(&tensors->call.client->hand_over, token);
     return true;
 }

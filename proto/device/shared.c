@@ -100,12 +100,14 @@ bool shared_create(size_t size, sw_buffer **ret_buffer, void **ret_data) {
     return true;
 }
 
-/* Before Linux 6.7 sealed memory maps only so: private, and to be read. */
-bool shared_open(int fd, uint64_t offset, size_t size, sw_buffer **ret_buffer) {
+/* Before Linux 6.7 sealed memory maps only so: private. */
+bool shared_open(int fd, uint64_t offset, size_t size, bool writable, sw_buffer **ret_buffer) {
     if (!take_place()) return false;
     struct shared *shared = make(fcntl(fd, F_DUPFD_CLOEXEC, 0), offset, size, true);
     if (!shared) return false;
-    if (shared->fd >= 0) return finish(shared, PROT_READ, MAP_PRIVATE, ret_buffer);
+    if (shared->fd >= 0)
+        return finish(shared, PROT_READ | (writable ? PROT_WRITE : 0), MAP_PRIVATE | MAP_NORESERVE,
+                      ret_buffer);
     destroy(shared);
     return false;
 }

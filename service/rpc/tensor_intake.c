@@ -228,7 +228,8 @@ static bool takes_over(struct tensor_intake *intake, const struct shared_run *ru
     uint64_t start;
     if (intake->scratch || !is_tensors_own(intake, run, size, &start)) return false;
     if (place->is_shared) return place->token == run->token && place->start == start;
-    if (place->bytes || !shared_open(fd, start, tensor->info.byte_length, &tensor->bytes)) return false;
+    if (place->bytes || !shared_open(fd, start, tensor->info.byte_length, false, &tensor->bytes))
+        return false;
     *place = (struct intake_place){.bytes = (uint8_t *)sw_buffer_data(tensor->bytes),
                                    .is_shared = true,
                                    .token = run->token,

@@ -16,7 +16,7 @@ STRUCTS = {
     "sw_attachment": _abi.Attachment, "sw_endpoint_options": _abi.EndpointOptions,
     "sw_client_options": _abi.ClientOptions, "sw_pull": _abi.Pull, "sw_tensor_request": _abi.TensorRequest,
     "sw_exchange": _abi.Exchange, "sw_channel_info": _abi.ChannelInfo, "sw_lease_info": _abi.LeaseInfo,
-    "sw_security_info": _abi.SecurityInfo, "sw_info": _abi.Info, "sw_watch_filter": _abi.WatchFilter,
+    "sw_security_info": _abi.SecurityInfo, "sw_hand_over_info": _abi.HandOverInfo, "sw_info": _abi.Info, "sw_watch_filter": _abi.WatchFilter,
     "sw_watch_event": _abi.WatchEvent, "sw_pipeline_options": _abi.PipelineOptions,
 }
 HEADERS = ("interrupt", "endpoint", "client", "pipeline")

@@ -124,7 +124,8 @@ SW_API int64_t sw_tensors_published_unix_ns(const sw_tensors *tensors);
 SW_API void
 sw_tensors_destroy(sw_tensors *tensors); /* takes NULL; memory of `into` is the caller's and stays */
 /* A tensor's memory for itself: a reference of the caller's, which outlives the set, and which nobody but its
- * holders sees, so that they may write to it. NULL where it is the caller's `into`, or manifest only. */
+ * holders sees, so that they may write to it. NULL where it is the
+ * caller's `into`, or manifest only. */
 SW_API sw_buffer *sw_tensors_buffer(const sw_tensors *tensors, uint32_t index);
 
 /* `requests` NULL with count 0: every tensor, allocated. A pull that breaks goes on with the blocks it lacks;

@@ -153,6 +153,11 @@ class SecurityInfo(ctypes.Structure):
                 ("failed", c_uint64), ("failed_unix_s", c_int64), ("error", c_char_p)]
 
 
+class HandOverInfo(ctypes.Structure):
+    _fields_ = [("is_open", c_bool), ("is_used", c_bool), ("connections", c_uint64), ("waiting", c_uint64),
+                ("tensors_in", c_uint64), ("bytes_in", c_uint64), ("tensors_out", c_uint64), ("bytes_out", c_uint64)]
+
+
 class Info(ctypes.Structure):
     _fields_ = [("run_id", c_char_p), ("generation", c_uint64), ("version", c_char_p),
                 ("features", POINTER(c_char_p)), ("feature_count", c_uint32), ("leases", POINTER(LeaseInfo)),
@@ -162,7 +167,8 @@ class Info(ctypes.Structure):
                 ("open_calls", c_uint64), ("waiting", c_uint64), ("watches", c_uint64), ("streams", c_uint64),
                 ("open_publishes", c_uint64), ("caller", c_char_p), ("rights", POINTER(c_char_p)),
                 ("consumer_ids", POINTER(c_char_p)), ("right_count", c_uint32), ("consumer_id_count", c_uint32),
-                ("warnings", POINTER(c_char_p)), ("warning_count", c_uint32), ("security", SecurityInfo)]
+                ("warnings", POINTER(c_char_p)), ("warning_count", c_uint32), ("security", SecurityInfo),
+                ("hand_over", HandOverInfo)]
 
 
 class WatchFilter(ctypes.Structure):

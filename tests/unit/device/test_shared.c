@@ -46,7 +46,7 @@ Test(shared, sealed_memory_is_mapped_from_any_byte_on_and_outlives_its_descripto
     uint64_t offset;
     data[5000] = 1;
     cr_assert(shared_seal(buffer) && shared_memory_of(buffer, &fd, &offset));
-    cr_assert(shared_open(fd, 5000, SIZE - 5000, &other));
+    cr_assert(shared_open(fd, 5000, SIZE - 5000, false, &other));
     sw_buffer_unref(buffer);
     const unsigned char *bytes = sw_buffer_data(other);
     cr_assert_eq(sw_buffer_size(other), SIZE - 5000);

@@ -1,11 +1,12 @@
 """The pipeline operations of the Python package as ratios to PyTorch's collectives over gloo, which do the same in the same run.
 
 Both sides alternate. A latency is that of one call, from when the last stage calls until the last of the others has the value; all
-begin together. The last stage publishes at a sidecar of its own (stagewired). Prints a row a measure: median, range, ratio. Asserts
-nothing.
+begin together. The last stage publishes at an endpoint in its own process, or at a sidecar (stagewired). Prints a row a measure:
+median, range, ratio. Asserts nothing.
 
     gloo.py [ROUNDS]      5 rounds by default
 """
+import contextlib
 import json
 import os
 import statistics
@@ -16,11 +17,11 @@ import torch
 import torch.distributed as dist
 
 import stagewire
-from stagewire import pipeline_parallel as ours
 from torch_support import collectives, launcher, parallel_state
 from torch_support.sidecars import sidecar
 
 MIB = 1 << 20
+PINNED = MIB  # so that a step that was pulled and has gone leaves its memory to the next at once, not after half a minute
 METRICS = [{f"train/policy/some_loss_component_no_{i:02}": i * 0.1234567 + j for i in range(20)} for j in range(8)]
 
 
@@ -63,8 +64,7 @@ def write(name, unit, both):
                           "reach_value": 0, "base": base, "ours": values, "ratios": [b / a for a, b in both]}), file=file)
 
 
-def row(name, unit, rounds, measure, argument=None, show=lambda seconds: seconds * 1e6):
-    sides = (collectives, ours)
+def row(name, unit, rounds, sides, measure, argument=None, show=lambda seconds: seconds * 1e6):
     for side in sides:
         measure(side, argument)
     both = [[show(measure(side, argument)) for side in sides] for _ in range(rounds)]
@@ -76,28 +76,41 @@ def row(name, unit, rounds, measure, argument=None, show=lambda seconds: seconds
               f"  ({ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
 
 
-def bench(rounds, endpoint, last_stage_endpoint):
+def join(beside):
+    """The pipeline; the last stage publishes at `beside`, (its sidecar, where others reach it), or serves by itself."""
+    rank, count = dist.get_rank(), dist.get_world_size()
+    own, address = beside or (None, None)
+    owner = None
+    if parallel_state.is_last_stage():
+        owner = stagewire.Client(own) if beside else stagewire.Endpoint("bench", stage=rank, stage_count=count, pinned_bytes=PINNED)
+        address = address or owner.address
+    shared = [address]
+    dist.broadcast_object_list(shared, src=count - 1)
+    return stagewire.Pipeline(rank, count, run_id="bench", last_stage_endpoint=shared[0], publisher=owner and owner.publisher)
+
+
+def bench(rounds, beside):
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     count = dist.get_world_size()
     parallel_state.initialize(pipeline=count)
-    stagewire.init(run_id="bench", generation=1, stage=dist.get_rank(), stage_count=count, sidecar=endpoint,
-                   last_stage_endpoint=last_stage_endpoint)
-    with_all = f", {count} processes"
-    row("8 dicts of 20 floats" + with_all, "us", rounds, metrics)
-    row("an int, a thousand times" + with_all, "us", rounds, objects)
-    for mib in (1, 16, 256):
-        row(f"tensor of {mib} MiB" + with_all, "GB/s", rounds, tensors, mib * MIB, lambda seconds: mib * MIB / seconds / 1e9)
-    dist.barrier()
-    stagewire.shutdown()
+    how = f", {count} processes, {'sidecar' if beside else 'one hop'}"
+    with join(beside) as pipeline:
+        sides = (collectives, pipeline)
+        row("8 dicts of 20" + how, "us", rounds, sides, metrics)
+        row("1,000 ints" + how, "us", rounds, sides, objects)
+        for mib in (1, 16, 256):
+            row(f"{mib} MiB" + how, "GB/s", rounds, sides, tensors, mib * MIB, lambda seconds: mib * MIB / seconds / 1e9)
+        dist.barrier()
 
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     for count in (2, 4):
-        with sidecar(count - 1, count, run_id="bench") as (endpoint, last_stage_endpoint):
-            if launcher.launch(lambda: bench(rounds, endpoint, last_stage_endpoint), count):
-                return 1
+        for beside in (contextlib.nullcontext(), sidecar(count - 1, count, "--pinned-bytes", str(PINNED), run_id="bench")):
+            with beside as endpoints:
+                if launcher.launch(lambda: bench(rounds, endpoints), count):
+                    return 1
     return 0
 
 

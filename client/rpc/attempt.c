@@ -41,9 +41,13 @@ static void start_batch(struct attempt *attempt, const grpc_op *ops, size_t coun
 
 /* ---- reading ---- */
 
-static void read_next(struct attempt *attempt) {
-    grpc_op receive = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &attempt->incoming};
+static grpc_op receive_message(struct attempt *attempt) {
     attempt->is_reading = true;
+    return (grpc_op){.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &attempt->incoming};
+}
+
+static void read_next(struct attempt *attempt) {
+    grpc_op receive = receive_message(attempt);
     start_batch(attempt, &receive, 1, &attempt->message_op);
 }
 
@@ -57,7 +61,7 @@ static void run_message(struct op *op, bool ok) {
     attempt->incoming = NULL;
     attempt->is_reading = false;
     if (ok && message) {
-        if (!attempt->reads_by_hand) read_next(attempt);
+        if (attempt->reads == READS_ALL) read_next(attempt);
         attempt->ops->message(attempt, message);
     }
     if (message) grpc_byte_buffer_destroy(message);
@@ -117,10 +121,21 @@ static void receive_status(struct attempt *attempt) {
     start_batch(attempt, &status, 1, &attempt->status_op);
 }
 
-static void receive_headers(struct attempt *attempt) {
-    grpc_op headers = {.op = GRPC_OP_RECV_INITIAL_METADATA,
-                       .data.recv_initial_metadata.recv_initial_metadata = &attempt->headers};
-    start_batch(attempt, &headers, 1, &attempt->headers_op);
+static grpc_op receive_headers(struct attempt *attempt) {
+    return (grpc_op){.op = GRPC_OP_RECV_INITIAL_METADATA,
+                     .data.recv_initial_metadata.recv_initial_metadata = &attempt->headers};
+}
+
+/* Headers by themselves only for who wants to know of them: each batch costs a microsecond or two. */
+static void receive_first(struct attempt *attempt) {
+    grpc_op ops[2] = {receive_headers(attempt)};
+    if (attempt->ops->headers) {
+        start_batch(attempt, ops, 1, &attempt->headers_op);
+        read_next(attempt);
+    } else {
+        ops[1] = receive_message(attempt);
+        start_batch(attempt, ops, 2, &attempt->message_op);
+    }
 }
 
 static void send_request(struct attempt *attempt) {
@@ -133,7 +148,7 @@ static void reset(struct attempt *attempt, const struct attempt_ops *ops, const 
     memset(attempt, 0, sizeof *attempt);
     attempt->ops = ops;
     attempt->loop = start->loop;
-    attempt->reads_by_hand = start->reads_by_hand;
+    attempt->reads = start->reads;
     attempt->writes_more = start->writes_more;
     attempt->headers_op.run = run_headers;
     attempt->message_op.run = run_message;
@@ -153,9 +168,8 @@ void attempt_start(struct attempt *attempt, const struct attempt_ops *ops,
         grpc_slice_from_static_string(start->method), NULL, loop_deadline_of(start->deadline_ms), NULL);
     attempt->outgoing = message_of_buffer(start->request);
     receive_status(attempt);
-    receive_headers(attempt);
     send_request(attempt);
-    read_next(attempt);
+    receive_first(attempt);
 }
 
 void attempt_cancel(struct attempt *attempt) {

@@ -19,6 +19,8 @@
 
 struct attempt;
 
+enum attempt_reads { READS_ALL /* as they come */, READS_ONE /* there is no other */, READS_WHEN_ASKED };
+
 /* All but `message` and `ended` may be NULL. */
 struct attempt_ops {
     /* The request is on its way through a connection: so there is somebody at its other end. */
@@ -46,7 +48,8 @@ struct attempt {
     grpc_status_code status;
     grpc_slice details;
     unsigned pending;
-    bool was_sent, is_over, reads_by_hand, is_reading;
+    enum attempt_reads reads;
+    bool was_sent, is_over, is_reading;
     bool writes_more;  /* `written` is called */
     bool is_cancelled; /* by this side */
 };
@@ -54,10 +57,10 @@ struct attempt {
 struct attempt_start {
     struct loop *loop;
     struct channel *channel;
-    const char *method;  /* a literal: "/stagewire.v1.StageService/GetLossMetrics" */
-    sw_buffer *request;  /* the first message; borrowed */
-    bool writes_more;    /* attempt_write follows; else the request is all */
-    bool reads_by_hand;  /* one message for each attempt_read; else all, as they come */
+    const char *method; /* a literal: "/stagewire.v1.StageService/GetLossMetrics" */
+    sw_buffer *request; /* the first message; borrowed */
+    bool writes_more;   /* attempt_write follows; else the request is all */
+    enum attempt_reads reads;
     int64_t deadline_ms; /* the loop's clock; CLOCK_NEVER: none */
 };
 

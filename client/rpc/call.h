@@ -30,6 +30,7 @@ struct call_ops {
     const char *method;
     bool waits;     /* the endpoint waits for wait_ms and then says why: it gets a second more */
     bool publishes; /* STORE_FULL and PUBLISH_IN_PROGRESS are tried again */
+    bool streams;   /* there may be any number of answers; else one */
 
     /* Before the first attempt; may be NULL. */
     void (*begin)(struct sw_call *call);

@@ -104,6 +104,7 @@ static void try(struct sw_call *call) {
         .method = call->ops->method,
         .request = request,
         .writes_more = writes_more,
+        .reads = call->ops->streams ? READS_ALL : READS_ONE,
         .deadline_ms = call->ops->waits ? clock_after(call->deadline_ms, ANSWER_MS) : call->deadline_ms,
     };
     attempt_start(&call->attempt, &attempts, &start);

@@ -197,6 +197,7 @@ static void tensors_call_destroy(struct sw_call *call) {
 
 static const struct call_ops tensors_ops = {
     .method = "/stagewire.v1.StageService/StreamTensors",
+    .streams = true,
     .waits = true,
     .begin = tensors_begin,
     .request = tensors_request,

@@ -149,7 +149,7 @@ static void try(struct held *held) {
         .channel = held->client->connection.channel,
         .method = held->ops->method,
         .request = request,
-        .reads_by_hand = held->ops->reads_by_hand,
+        .reads = held->ops->reads,
         .deadline_ms = CLOCK_NEVER,
     };
     attempt_start(&held->attempt, &attempts, &start);

@@ -17,7 +17,7 @@ struct held;
 /* On the loop's thread. Those that may be NULL say so. */
 struct held_ops {
     const char *method;
-    bool reads_by_hand;
+    enum attempt_reads reads;
     bool headers_are_a_sign; /* it stands with the initial metadata; else when held_stands is called */
     /* What it is, for errors: "the watch", "the lease of stage 1, group 0". */
     const char *(*words)(struct held *held);

@@ -126,7 +126,7 @@ static void watch_ended(struct held *held) {
 
 static const struct held_ops watch_stream = {
     .method = "/stagewire.v1.StageService/WatchLossMetrics",
-    .reads_by_hand = true,
+    .reads = READS_WHEN_ASKED,
     .headers_are_a_sign = true,
     .words = watch_words,
     .request = watch_request,

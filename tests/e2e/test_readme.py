@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -31,6 +32,14 @@ class Readme(unittest.TestCase):
         program = os.path.join(os.environ["STAGEWIRE_EXAMPLES"], "publish_and_pull")
         out = subprocess.run([program], capture_output=True, text=True, timeout=30)
         self.assertEqual((out.stdout, out.stderr, out.returncode), ("loss at step 7: 0.25\n", "", 0))
+
+    def test_its_trainer_in_python_trains(self):
+        shown = re.search(r"```python\n(.*?)```", read("README.md"), re.S).group(1)
+        trainer = "batches, train = [0.5, 0.25], lambda batch: {'loss': batch}\n" + shown + "print(metrics)\n"
+        ran = subprocess.run([sys.executable, "-c", trainer], capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "STAGEWIRE_RUN_ID": "readme", "STAGEWIRE_STAGE": "0", "STAGEWIRE_STAGES": "1",
+                                  "STAGEWIRE_GENERATION": "1"})
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("{'loss': 0.25}\n", "", 0))
 
     def test_its_table_has_every_reason_of_a_pull_with_the_code_that_the_library_gives(self):
         codes = dict(re.findall(r"X\((\w+), (\w+), \"", read("proto", "include", "stagewire", "status.h")))

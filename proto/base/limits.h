@@ -19,7 +19,7 @@
 #define LIMIT_KEPT_PAGES (1u << 30)
 
 /* Memory handed over between processes of a machine; fixed. */
-#define LIMIT_SHARED_FROM     (1u << 20)  /* bytes of a tensor: below, chunks are as fast */
+#define LIMIT_SHARED_FROM     (1u << 20) /* bytes of a tensor: measured; below two blocks, chunks are as fast */
 #define LIMIT_SHARED_RUN      (16u << 20) /* bytes that one message stands for: what a loop hashes at once */
 #define LIMIT_SHARED_BUFFERS  4096u       /* of a process, and a quarter of its descriptors: one each */
 #define LIMIT_HAND_OVERS      256u /* connections to an endpoint: one that takes the place of all the others */

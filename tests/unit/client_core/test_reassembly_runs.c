@@ -169,6 +169,13 @@ Test(reassembly_runs, chunks_of_a_tensor_that_is_mapped_are_checked_and_not_writ
     sw_tensors_destroy(tensors);
 }
 
+Test(reassembly_runs, a_chunk_of_a_tensor_that_is_mapped_must_be_what_is_there) {
+    begin(NULL, 0);
+    cr_assert_eq(send_run(0, STREAM_BLOCK), SW_OK);
+    memory[START + STREAM_BLOCK] ^= 1;
+    refuse(send_block(0, 1), "does not match its hash");
+}
+
 Test(reassembly_runs, memory_with_other_bytes_than_the_digest_says_is_refused) {
     sw_tensors *tensors;
     begin(NULL, 0);

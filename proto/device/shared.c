@@ -100,16 +100,25 @@ bool shared_create(size_t size, sw_buffer **ret_buffer, void **ret_data) {
     return true;
 }
 
+/* What its holders write is not in the memory that could be handed on. */
+static void keep_to_itself(struct shared *shared) {
+    close(shared->fd);
+    shared->fd = -1;
+}
+
 /* Before Linux 6.7 sealed memory maps only so: private. */
 bool shared_open(int fd, uint64_t offset, size_t size, bool writable, sw_buffer **ret_buffer) {
     if (!take_place()) return false;
     struct shared *shared = make(fcntl(fd, F_DUPFD_CLOEXEC, 0), offset, size, true);
     if (!shared) return false;
-    if (shared->fd >= 0)
-        return finish(shared, PROT_READ | (writable ? PROT_WRITE : 0), MAP_PRIVATE | MAP_NORESERVE,
-                      ret_buffer);
-    destroy(shared);
-    return false;
+    if (shared->fd < 0) {
+        destroy(shared);
+        return false;
+    }
+    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (!finish(shared, protection, MAP_PRIVATE | MAP_NORESERVE, ret_buffer)) return false;
+    if (writable) keep_to_itself(shared);
+    return true;
 }
 
 /* In one step, so that who reads meanwhile never finds nothing there. A writable shared mapping would stand
@@ -140,7 +149,7 @@ bool shared_memory_of(const sw_buffer *buffer, int *ret_fd, uint64_t *ret_offset
     pthread_mutex_lock(&shared->lock);
     bool is_sealed = shared->is_sealed;
     pthread_mutex_unlock(&shared->lock);
-    if (!is_sealed) return false;
+    if (!is_sealed || shared->fd < 0) return false;
     *ret_fd = shared->fd;
     *ret_offset = shared->offset;
     return true;

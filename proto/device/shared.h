@@ -14,7 +14,8 @@
 bool shared_create(size_t size, sw_buffer **ret_buffer, void **ret_data);
 
 /* Maps sealed memory, `size` bytes from `offset` on, which it has. The descriptor stays the caller's. With
- * `writable` its holders may write: they see it, and nobody else does. False as above. */
+ * `writable` its holders may write: they see it, nobody else does, and it is not handed on. False
+ * as above. */
 bool shared_open(int fd, uint64_t offset, size_t size, bool writable, sw_buffer **ret_buffer);
 
 /* Makes a buffer ready to be handed over: from then on nobody writes to it. False for one of another kind,

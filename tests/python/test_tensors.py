@@ -1,6 +1,7 @@
 """Tensors go in and out bit for bit, whatever framework and layout, without needless copies."""
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -115,6 +116,14 @@ class Tensors(unittest.TestCase):
             with self.assertRaises(ValueError):
                 self.through(sent, out={"t": out})
 
+    def test_what_came_as_memory_of_another_process_may_be_written_to(self):
+        with tempfile.TemporaryDirectory() as folder, stagewire.Endpoint("run", [f"unix:{folder}/socket"], linger=0) as endpoint, \
+                stagewire.Client(endpoint.address) as client:
+            client.publisher.publish_tensors("tensors", 1, {"t": torch.ones(1 << 20)})
+            first, second = (client.get_tensors("tensors", 1, timeout=30).value["t"] for _ in range(2))
+            first += 1
+            self.assertEqual((first.sum().item(), second.sum().item()), (2 << 20, 1 << 20))
+
     def test_a_manifest_has_types_and_shapes_without_bytes(self):
         step = self.publish({"a": torch.ones(2, 3), "b": torch.ones(0, dtype=torch.int8)})
         found = self.client.get_manifest("tensors", step, timeout=30).value
@@ -174,7 +183,7 @@ class Memory(unittest.TestCase):
                 self.assertLess(abs((peak() - before) / size - copies), 0.25)
             for out, expected in (("own", 1), ("out", 0)):
                 taken = float(subprocess.check_output([sys.executable, "-c", PEAK, endpoint.address, out, "2"]))
-                self.assertLess(abs(taken - expected), 0.25, out)
+                self.assertLess(abs(taken - expected), 0.5, out)  # what gRPC has read ahead
 
 
 def status(name):

@@ -58,6 +58,23 @@ Test(shared, sealed_memory_is_mapped_from_any_byte_on_and_outlives_its_descripto
     cr_assert_eq(shared_count(), 0);
 }
 
+Test(shared, who_may_write_to_mapped_memory_is_alone_with_what_was_written) {
+    sw_buffer *buffer = fill(NULL), *other;
+    int fd;
+    uint64_t offset;
+    cr_assert(shared_seal(buffer) && shared_memory_of(buffer, &fd, &offset));
+    cr_assert(shared_open(fd, 0, SIZE, true, &other));
+    unsigned char *bytes = (unsigned char *)sw_buffer_data(other);
+    bytes[7] = 1;
+    cr_assert_eq(((const unsigned char *)sw_buffer_data(buffer))[7], 0x5a);
+    cr_assert(shared_seal(other));
+    cr_assert_not(shared_memory_of(other, &fd, &offset), "it is not handed on");
+    cr_assert_eq(bytes[7], 1);
+    sw_buffer_unref(other);
+    sw_buffer_unref(buffer);
+    cr_assert_eq(shared_count(), 0);
+}
+
 /* Its pages are the parent's too, and it may write to them until it has let go. */
 Test(shared, what_a_forked_child_may_write_to_is_not_sealed) {
     sw_buffer *buffer = fill(NULL);

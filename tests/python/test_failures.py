@@ -1,4 +1,4 @@
-"""What the other ranks get to know, and when, as one of them raises, ends, is killed, lags behind or leaves out a call."""
+"""What the ranks of a job, each a process, get to know and when, as one of them raises, exits, is killed or lags behind."""
 import json
 import os
 import subprocess
@@ -114,43 +114,9 @@ class Failures(unittest.TestCase):
         status, _ = self.others_raise('with stagewire.step(1): sys.exit(3)', SOON_S, "RuntimeError", "STEP_FAILED")
         self.assertEqual(status, 3)
 
-    def test_the_last_stage_raises_between_steps_and_all_others_raise_within_2_s(self):
-        status, said = self.others_raise('raise MemoryError("no more of it")', SOON_S, "RuntimeError", "PUBLISHER_ABORTED",
-                                         "no more of it")
-        self.assertEqual(status, 1)
-        self.assertIn("MemoryError: no more of it", said)
-
-    def test_the_last_stage_ends_early_and_all_others_raise_within_2_s(self):
-        status, _ = self.others_raise("pass", SOON_S, "LookupError", "FINISHED")
-        self.assertEqual(status, 0)
-
     def test_the_last_stage_is_killed_and_all_others_raise_within_the_grace(self):
         status, _ = self.others_raise("os.kill(os.getpid(), signal.SIGKILL)", GRACE_S + SOON_S, "RuntimeError", "PUBLISHER_LOST")
         self.assertEqual(status, -9)
-
-    def test_a_rank_that_leaves_out_a_call_is_told_at_the_end_of_the_step_and_never_gets_another_step_s_value(self):
-        one_call = """
-def steps():
-    with stagewire.step(1):
-        assert broadcast(metrics(1)) == {"step": 1}
-attempt(steps)
-with stagewire.step(2):
-    say(broadcast(metrics(2)))
-"""
-        two_calls = """
-with stagewire.step(1):
-    broadcast(metrics(1))
-    broadcast(metrics(99))
-with stagewire.step(2):
-    broadcast(metrics(2))
-"""
-        *others, last = self.ranks(one_call, two_calls)
-        for rank in others:
-            reason, _, _ = rank.hear()
-            self.assertEqual(reason, "OUT_OF_STEP")
-            self.assertEqual(rank.hear(), [{"step": 2}])
-            self.assertEqual(rank.end(), (0, ""))
-        self.assertEqual(last.end(), (0, ""))
 
     def test_a_rank_that_lags_holds_nobody_up_finds_what_it_lacks_and_is_dropped_beyond_max_lag_steps(self):
         steps = """

@@ -319,6 +319,14 @@ class Interop(unittest.TestCase):
         self.daemon.terminate()
         self.assertEqual(self.daemon.process.wait(10), 0)
 
+    def test_traceparent_is_logged_with_the_call(self):
+        daemon = Daemon("--log-level", "debug")
+        self.addCleanup(daemon.close)
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10, metadata=[("traceparent", trace)])
+        logged, = [line for line in daemon.text().splitlines() if trace in line]
+        self.assertIn("/stagewire.v1.StageService/GetStageInfo", logged)
+
     def test_the_publisher_service_is_not_for_everybody(self):
         closed = Daemon(publish_on_loopback=False)
         self.addCleanup(closed.close)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proto/transport/tls_source.h"
@@ -171,4 +173,37 @@ Test(tls_source, files_that_are_as_before_again_are_no_error_and_no_change) {
     await(&takes, 1);
     expect_state(2, 1, "");
     free(pem);
+}
+
+static void write_list(const char *path, const struct cert *revoked) {
+    char *list = cert_crl_pem(root, &revoked, revoked ? 1 : 0, 0, 0);
+    cert_write(path, (const char *const[]){list, NULL});
+    free(list);
+}
+
+static bool is_revoked(const struct cert *peer) {
+    struct tls_identity *identity = tls_source_current(source);
+    char *pem = cert_pem(peer);
+    bool is_cut_off = tls_identity_check_peer(identity, pem, time(NULL), &error) != SW_OK;
+    tls_identity_unref(identity);
+    free(pem);
+    return is_cut_off;
+}
+
+Test(tls_source, a_list_that_is_written_over_in_the_folder_of_lists_is_taken) {
+    char lists[96], list[128];
+    snprintf(lists, sizeof lists, "%s/lists", folder);
+    snprintf(list, sizeof list, "%s/root.pem", lists);
+    cr_assert_eq(mkdir(lists, 0700), 0);
+    write_list(list, NULL);
+    files.crl = lists;
+    open_source();
+    cr_assert_not(is_revoked(leaf));
+    struct tls_files_state before = tls_files_state(&files);
+    write_list(list, leaf);
+    cr_assert_neq(tls_files_state(&files).digest, before.digest, "seen also where it isn't fresh");
+    await(&takes, 1);
+    cr_assert(is_revoked(leaf));
+    unlink(list);
+    rmdir(lists);
 }

@@ -274,6 +274,32 @@ class Show(WithFolder):
         self.assertEqual(self.show_one(file)["blocks"][0]["dns"], ["good\\x00\\x1b[2mevi"])
 
 
+class ShowInWords(WithFolder):
+    def rows(self, *names):
+        code, out, err = command.run("certs", "show", *map(self.folder, names))
+        self.assertEqual((code, err), (0, ""))
+        return [" ".join(row.split()) for row in out.splitlines()]
+
+    def test_a_key_tells_its_kind_and_whose_it_is(self):
+        rows = self.rows("stage-0.key", "stage-0.pem")
+        for row in ("private key", "kind EC, 256 bits", f"certificate in {self.folder('stage-0.pem')}, matches",
+                    f"key in {self.folder('stage-0.key')}, matches"):
+            self.assertIn(row, rows)
+
+    def test_a_revocation_list_tells_by_whom_and_how_many(self):
+        rows = self.rows("crl.pem", "ca.pem")
+        for row in ("revocation list", "issued by stagewire throwaway CA", f"in {self.folder('ca.pem')}", "revoked 0"):
+            self.assertIn(row, rows)
+        self.assertEqual(command.run("certs", "revoke", self.folder("stage-0.pem"))[0], 0)
+        self.assertIn("revoked 1", self.rows("crl.pem"))
+
+    def test_a_request_is_told_from_a_certificate(self):
+        certs.openssl("req", "-new", "-key", self.folder("stage-0.key"), "-subj", "/CN=wanted", "-out", self.folder("request.pem"))
+        rows = self.rows("request.pem")
+        for row in ("request for a certificate", "subject wanted", "use send it to a CA, which makes a certificate of it; it is none itself"):
+            self.assertIn(row, rows)
+
+
 class ShowOfWhatIsNone(WithFolder):
     def expect(self, path, *words):
         text = "\n".join(self.problems(path))

@@ -1,7 +1,9 @@
 """stagewire info, as a user runs it against a daemon."""
+import re
 import tempfile
 import unittest
 
+import certs
 import command
 import stage
 from cli import WithDaemon
@@ -40,6 +42,36 @@ class Info(WithDaemon):
         self.assertEqual(info["load"]["waiting"], 0)
         self.assertFalse(info["hand_over"]["open"])
         self.assertGreater(info["store"]["metrics_held_bytes"], 0)
+
+
+class InTls(unittest.TestCase):
+    def setUp(self):
+        self.folder = certs.Folder("--stages", "1")
+        self.addCleanup(self.folder.close)
+        self.daemon = stage.Daemon(*self.folder.pair("stage-0"))
+        self.addCleanup(self.daemon.close)
+
+    def info(self, *args):
+        code, out, err = command.run("info", self.daemon.targets[0], *self.folder.pair("watcher"), *args)
+        self.assertEqual((code, err), (0, ""))
+        return out
+
+    def test_the_endpoints_certificate_and_who_one_is_to_it_are_told(self):
+        flat = [" ".join(row.split()) for row in self.info().splitlines()]
+        for row in ("TCP mTLS", "you are spiffe://stagewire.test/stagewire/dev/watcher",
+                    "certificate of spiffe://stagewire.test/stagewire/dev/stage/0, by CN = stagewire throwaway CA"):
+            self.assertIn(row, flat)
+        for name in ("it holds until", "it is used since"):
+            self.assertTrue(any(re.fullmatch(name + r" \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", row) for row in flat), flat)
+
+    def test_also_in_json(self):
+        security = command.strict(self.info("--json"))["security"]
+        self.assertEqual((security["tls"], security["name"], security["error"]),
+                         (True, "spiffe://stagewire.test/stagewire/dev/stage/0", ""))
+        self.assertEqual((security["taken"], security["failed"]), (1, 0))
+        self.assertGreater(security["not_after_unix_s"], security["taken_unix_s"])
+        pem = certs.openssl("x509", "-in", self.folder("stage-0.pem"), "-noout", "-fingerprint", "-sha256")
+        self.assertEqual(security["sha256"].upper(), pem.split("=")[1].strip().replace(":", ""))
 
 
 class BesideAUnixSocket(unittest.TestCase):

@@ -3,7 +3,10 @@
 Where the contract is better on purpose, a test says what differs.
 """
 import collections
+import contextlib
+import itertools
 import os
+import tempfile
 import unittest
 
 import torch
@@ -62,28 +65,32 @@ def objects(seed):
 def metrics(seed):
     draw = lambda **more: Payloads(seed, **more).metrics()
     theirs = outcome(plain.broadcast_loss_metrics_from_last_stage, draw(lazy=False) if is_last() else None)
-    mine = draw() if is_last() else [{"ignored": seed}]
-    got = ours.broadcast_loss_metrics_from_last_stage(mine)
-    if parallel_state.pipeline().size == 1:
-        assert got is mine
-    elif is_last() and seed % 2:
+    if is_last():
+        mine = draw()
+        got = ours.broadcast_loss_metrics_from_last_stage(mine)
+        if parallel_state.pipeline().size == 1:
+            assert got is mine
+        elif seed % 2:
+            expect(theirs, got, "the last stage's own copy")
         zero(mine)
+        dist.barrier()
     else:
-        expect(theirs, got, "like the collective")
+        dist.barrier()
+        expect(theirs, ours.broadcast_loss_metrics_from_last_stage([{"ignored": seed}]), "like the collective")
 
 
 def tensors(seed):
     payload = Payloads(seed)
-    mine = {name: tensor for name, tensor in payload.tensors().items()}
-    expected = Payloads(seed).tensors()
+    mine, expected = payload.tensors(), Payloads(seed).tensors()
     sent = {name: tensor for name, tensor in expected.items() if tensor.dtype in GLOO_SENDS}
     theirs = plain.broadcast_tensors_from_last_stage({name: tensor if is_last() else None for name, tensor in sent.items()})
     if is_last():
         got = ours.broadcast_tensors_from_last_stage(mine)
         assert list(got) == list(mine) and all(got[name] is mine[name] for name in mine)
-        for tensor in mine.values():
-            zero(tensor)
+        zero(mine)
+        dist.barrier()
         return
+    dist.barrier()
     names = list(mine)
     payload.random.seed(dist.get_rank())
     payload.random.shuffle(names)
@@ -209,26 +216,36 @@ def names_in_any_order():
 # ---- the tests ----
 
 
-def rank_of(check, endpoint, last_stage_endpoint, **options):
+@contextlib.contextmanager
+def endpoint(count, has_sidecar):
+    """What `stagewire.init` is told of the last stage's endpoint: a sidecar, or one in the last stage's process."""
+    if has_sidecar:
+        with sidecar(count - 1, count, run_id="differential") as (own, others):
+            yield {"sidecar": own, "last_stage_endpoint": others}
+    else:
+        with tempfile.TemporaryDirectory(prefix="stagewire-test-") as folder:
+            address = f"unix:{folder}/socket"
+            yield {"listen": [address], "last_stage_endpoint": address}
+
+
+def rank_of(check, where, options):
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     parallel_state.initialize(pipeline=dist.get_world_size())
-    stagewire.init(run_id="differential", generation=1, stage=dist.get_rank(), stage_count=dist.get_world_size(),
-                   sidecar=endpoint, last_stage_endpoint=last_stage_endpoint, **options)
+    stagewire.init(run_id="differential", generation=1, stage=dist.get_rank(), stage_count=dist.get_world_size(), **where, **options)
     check()
     dist.barrier()
     stagewire.shutdown()
 
 
 class Differential(unittest.TestCase):
-    def in_every_world(self, check, worlds=WORLDS, **options):
-        for count in worlds:
-            with self.subTest(processes=count), sidecar(count - 1, count, run_id="differential") as endpoints:
-                self.assertEqual(launcher.launch(lambda: rank_of(check, *endpoints, **options), count), 0,
-                                 "what the ranks said stands above")
+    def in_every_world(self, check, worlds=WORLDS, sidecars=(True,), **options):
+        for count, has_sidecar in itertools.product(worlds, sidecars):
+            with self.subTest(processes=count, sidecar=has_sidecar), endpoint(count, has_sidecar) as where:
+                self.assertEqual(launcher.launch(lambda: rank_of(check, where, options), count), 0, "what the ranks said stands above")
 
     def test_results_are_the_same_bits_and_types_and_what_the_caller_zeroes_afterwards_still_arrives(self):
-        self.in_every_world(all_operations_outside_steps)
+        self.in_every_world(all_operations_outside_steps, sidecars=(True, False))
 
     def test_within_steps_too(self):
         self.in_every_world(all_operations_within_steps, worlds=(2,))

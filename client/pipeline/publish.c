@@ -27,9 +27,14 @@ static sw_status attach_anew(sw_pipeline *pipeline, int64_t timeout_ms, sw_error
     return SW_OK;
 }
 
+/* Objects are met, and nobody pulls them. */
+static bool has_consumers(const sw_pipeline *pipeline, sw_item_kind kind) {
+    return !pipeline_is_single(pipeline) && kind != SW_OBJECT;
+}
+
 /* Names the other stages as consumers before a channel's first item. */
 static sw_status declare(sw_pipeline *pipeline, const struct pipeline_place *place, sw_error *error) {
-    if (pipeline_is_single(pipeline) || place->channel->declared[place->kind]) return SW_OK;
+    if (!has_consumers(pipeline, place->kind) || place->channel->declared[place->kind]) return SW_OK;
     size_t size = (pipeline->policy_count + 1) * sizeof *pipeline->policies;
     sw_channel_policy *policies = realloc(pipeline->policies, size);
     if (!policies)
@@ -101,6 +106,6 @@ sw_status sw_pipeline_call_failed(sw_pipeline *pipeline, sw_item_kind kind, cons
                                   sw_error *error) {
     struct pipeline_place place;
     sw_status status = pipeline_place_next(pipeline, kind, &place, error);
-    bool owed = pipeline_is_last(pipeline) && pipeline->publisher && kind != SW_OBJECT;
+    bool owed = pipeline_is_last(pipeline) && pipeline->publisher;
     return status == SW_OK && owed ? pipeline_publish_failure(pipeline, &place, message, error) : status;
 }

@@ -63,6 +63,7 @@ static sw_status publish_failed_step(sw_pipeline *pipeline, const char *message,
     struct pipeline_place places[] = {
         pipeline_place_within(pipeline, step->channel, SW_METRICS, step->calls[SW_METRICS]),
         pipeline_place_within(pipeline, step->channel, SW_TENSORS, step->calls[SW_TENSORS]),
+        pipeline_place_within(pipeline, step->channel, SW_OBJECT, step->calls[SW_OBJECT]),
         pipeline_place_within(pipeline, step->marker, SW_METRICS, 0),
     };
     size_t count = pipeline_is_single(pipeline) ? 1 : sizeof places / sizeof *places;

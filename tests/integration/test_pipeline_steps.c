@@ -110,6 +110,11 @@ Test(pipeline_steps, a_step_that_the_last_stage_left_out_is_out_of_step, .timeou
 
 /* ---- a step that fails ---- */
 
+static void object(struct cast *cast, uint32_t stage, struct cast_outcome *outcome) {
+    outcome->status = sw_pipeline_broadcast_obj_from_pp_rank(cast->pipeline[stage], NULL, &outcome->object,
+                                                             &outcome->error);
+}
+
 /* The last stage fails after its first call; the others want a second one. */
 static void fail_in_step(struct cast *cast, uint32_t stage, struct cast_outcome *outcome) {
     begin(cast, stage, 3);
@@ -120,8 +125,9 @@ static void fail_in_step(struct cast *cast, uint32_t stage, struct cast_outcome 
     }
     if (stage == 0) pull_again(cast, stage, outcome);
     if (stage == 1) tensor(cast, stage, outcome);
-    if (stage == 2) end(cast, stage, NULL, outcome);
-    if (stage < 2) sw_pipeline_step_end(cast->pipeline[stage], "not mine", NULL);
+    if (stage == 2) object(cast, stage, outcome);
+    if (stage == 3) end(cast, stage, NULL, outcome);
+    if (stage < 3) sw_pipeline_step_end(cast->pipeline[stage], "not mine", NULL);
 }
 
 static void a_good_step(struct cast *cast, uint32_t stage, struct cast_outcome *outcome) {
@@ -132,16 +138,16 @@ static void a_good_step(struct cast *cast, uint32_t stage, struct cast_outcome *
 
 static void expect_failed_step(bool sidecar) {
     struct cast cast;
-    cast_init(&cast, 4, sidecar);
+    cast_init(&cast, 5, sidecar);
     cast_open(&cast);
     cast_play(&cast, fail_in_step);
-    expect_outcome(&cast.outcome[3], OK, NONE);
-    for (uint32_t i = 0; i < 3; i++) {
+    expect_outcome(&cast.outcome[4], OK, NONE);
+    for (uint32_t i = 0; i < 4; i++) {
         expect_outcome(&cast.outcome[i], ABORTED, STEP_FAILED);
         cr_assert_str_eq(sw_error_metadata(&cast.outcome[i].error, "message"), "CUDA out of memory");
     }
     cast_play(&cast, a_good_step);
-    for (uint32_t i = 0; i < 4; i++) expect_outcome(&cast.outcome[i], OK, NONE);
+    for (uint32_t i = 0; i < 5; i++) expect_outcome(&cast.outcome[i], OK, NONE);
     cast_close(&cast);
 }
 

@@ -8,7 +8,7 @@
 
 #include "tests/support/daemon.h"
 
-#define CAST_STAGES 4
+#define CAST_STAGES 5
 
 /* What a stage's part came to. Results that are set are freed by cast_play and cast_close. */
 struct cast_outcome {

@@ -120,7 +120,7 @@ SW_API sw_status sw_pipeline_broadcast_tensors_from_last_stage(sw_pipeline *pipe
 
 /* For bindings, whose values may have no plain form: the next call of this kind failed on this stage before
  * it could be made, as `message` says. It counts, and on the last stage the others get the message as
- * STEP_FAILED, but for an object, where nobody knows whose it would have been. */
+ * STEP_FAILED. */
 SW_API sw_status sw_pipeline_call_failed(sw_pipeline *pipeline, sw_item_kind kind, const char *message,
                                          sw_error *error);
 

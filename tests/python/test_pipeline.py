@@ -298,6 +298,8 @@ class Environment(unittest.TestCase):
         self.refuses("STAGEWIRE_STAGE='x'", STAGEWIRE_STAGE="x", STAGEWIRE_STAGES="2")
         self.refuses("stage 2 of 2", STAGEWIRE_STAGE="2", STAGEWIRE_STAGES="2")
         self.refuses("counts from 1", STAGEWIRE_GENERATION="0")
+        for words in ("soon", "0", "-1", "nan", "inf"):
+            self.refuses(f"STAGEWIRE_TIMEOUT='{words}'", STAGEWIRE_TIMEOUT=words)
 
     def test_megatrons_ranks_are_taken_where_they_are_passed(self):
         state = mock.Mock(**{

@@ -45,6 +45,19 @@ def _number(environment: Mapping[str, str], name: str) -> Optional[int]:
     return number
 
 
+def _seconds(environment: Mapping[str, str], name: str) -> Optional[float]:
+    words = environment.get(name)
+    if not words:
+        return None
+    try:
+        seconds = float(words)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"{name}={words!r} is no number of seconds above 0")
+    return seconds
+
+
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None and value != ""), None)
 
@@ -167,6 +180,7 @@ def init(*, run_id: Optional[str] = None, generation: Optional[int] = None, stag
     place = _place(environment, stage, stage_count, group, parallel_state)
     generation = _generation(environment, place, generation)
     run_id = _run_id(environment, run_id)
+    timeout = _first(timeout, _seconds(environment, "STAGEWIRE_TIMEOUT"))
     last_stage_endpoint = _first(last_stage_endpoint, environment.get("STAGEWIRE_LAST_STAGE_ENDPOINT"))
     tls = {"tls_key": _first(tls_key, environment.get("STAGEWIRE_TLS_KEY")),
            "tls_cert": _first(tls_cert, environment.get("STAGEWIRE_TLS_CERT")),
@@ -181,7 +195,6 @@ def init(*, run_id: Optional[str] = None, generation: Optional[int] = None, stag
         raise ValueError("where is the last stage's endpoint? Set STAGEWIRE_LAST_STAGE_ENDPOINT, or pass "
                          "last_stage_endpoint")
     owner = endpoint or client
-    timeout = _first(timeout, float(environment["STAGEWIRE_TIMEOUT"]) if environment.get("STAGEWIRE_TIMEOUT") else None)
     try:
         pipeline = Pipeline(
             place.stage, place.stage_count, run_id=run_id, generation=generation, group=place.group,

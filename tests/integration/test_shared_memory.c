@@ -199,6 +199,20 @@ Test(shared_memory, a_pulled_tensor_outlives_its_item_and_its_endpoint) {
     sw_tensors_destroy(tensors);
 }
 
+Test(shared_memory, what_was_pulled_and_written_to_is_published_as_it_is_now) {
+    publish(1, one, 1);
+    sw_tensors *tensors = pull(beside, 1, NULL, 0);
+    const int64_t shape[] = {SIZE};
+    sw_named_tensor tensor = {"0", {SW_U8, 1, shape, NULL, 0}, sw_tensors_buffer(tensors, 0)};
+    uint8_t *bytes = (uint8_t *)sw_buffer_data(tensor.buffer);
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = byte_at(2, i);
+    const sw_address address = {.channel = "t", .step = 2};
+    bench_ok(&b, sw_publish_tensors(sw_client_publisher(beside), &address, &tensor, 1, 0, NULL, &b.error));
+    sw_buffer_unref(tensor.buffer);
+    sw_tensors_destroy(tensors);
+    pull_and_check(b.client, 2, one, 1);
+}
+
 /* ---- where it can't be ---- */
 
 static const char *path(void) {

@@ -8,8 +8,10 @@ STORE_SUITE(closing);
 Test(closing, the_same_again_is_fine_and_another_a_conflict) {
     expect_ok(close_channel(at("train", 0), SW_METRICS, SW_CLOSE_ABORTED, "NaN"));
     expect_ok(close_channel(at("train", 0), SW_METRICS, SW_CLOSE_ABORTED, "NaN"));
-    expect_refused(close_channel(at("train", 0), SW_METRICS, SW_CLOSE_ABORTED, "other"), SW_ALREADY_EXISTS,
-                   SW_REASON_CONFLICT);
+    static const char *const others[] = {"other", "Na", "NaN!", ""};
+    for (int i = 0; i < 4; i++)
+        expect_refused(close_channel(at("train", 0), SW_METRICS, SW_CLOSE_ABORTED, others[i]),
+                       SW_ALREADY_EXISTS, SW_REASON_CONFLICT);
     expect_refused(close_channel(at("train", 0), SW_METRICS, SW_CLOSE_FINISHED, "NaN"), SW_ALREADY_EXISTS,
                    SW_REASON_CONFLICT);
 }

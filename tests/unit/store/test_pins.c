@@ -70,6 +70,20 @@ Test(pins, it_stands_for_30_s_after_the_last_stream_ended) {
     cr_assert_not(stands(pin));
 }
 
+Test(pins, it_does_not_end_while_a_stream_that_was_resumed_goes_on) {
+    publish_steps(1, 1);
+    struct puller *broken = stream(1);
+    uint64_t pin = pin_of(broken);
+    publish_steps(2, 2);
+    end_stream(broken);
+    struct puller *resumed = pull_pinned(at("acts", 1), pin);
+    advance(2 * PIN);
+    cr_assert(stands(pin));
+    end_stream(resumed);
+    advance(PIN - 1);
+    cr_assert(stands(pin));
+}
+
 Test(pins, an_ended_one_is_as_none) {
     publish_steps(1, 1);
     struct puller *first = stream(1);

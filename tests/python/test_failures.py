@@ -129,11 +129,10 @@ def take(first, end):
             assert got.tolist() == [n], (n, got)
 """
         at_once = steps + """
-take(1, 8)
-say("7 steps")
-sys.stdin.readline()
-take(8, 30)
-say("29 steps")
+for first in range(1, 29, 7):
+    take(first, first + 7)
+    say("7 steps")
+    sys.stdin.readline()
 """
         late = steps + """
 sys.stdin.readline()
@@ -143,14 +142,17 @@ sys.stdin.readline()
 attempt(lambda: take(4, 5))
 """
         lagging, prompt, last = self.ranks([late, at_once], at_once)
-        for rank in (last, prompt):
-            self.assertEqual(rank.hear(), ["7 steps"])
+
+        def others_take_7_steps():  # no more, or a busy machine makes one of them lag by 8
+            for rank in (last, prompt):
+                self.assertEqual(rank.hear(), ["7 steps"])
+        others_take_7_steps()
         lagging.go()
         self.assertEqual(lagging.hear(), ["what it lacked"])
-        for rank in (last, prompt):
-            rank.go()
-        for rank in (last, prompt):
-            self.assertEqual(rank.hear(), ["29 steps"])
+        for _ in range(3):
+            for rank in (last, prompt):
+                rank.go()
+            others_take_7_steps()
         lagging.go()
         reason, bases, message = lagging.hear()
         self.assertEqual((reason, "LookupError" in bases), ("EVICTED", True))

@@ -64,23 +64,39 @@ static sw_hand_over_info counts(void) {
     return counts_of(b.client);
 }
 
-static uint8_t byte_at(uint64_t seed, size_t i) {
-    return (uint8_t)((i * 2654435761u >> 9) + i / 1000 + seed);
+/* Block by block, since sanitizers take long over bytes: the same noise, and at its start the seed and where
+ * it lies. */
+#define NOISE 65536u
+
+static size_t make_block(uint8_t *block, uint64_t seed, size_t at, size_t size) {
+    uint64_t mark[2] = {seed, at};
+    size_t left = size - at < NOISE ? size - at : NOISE;
+    if (block[NOISE - 1] == 0)
+        for (size_t i = 0; i < NOISE; i++) block[i] = (uint8_t)((i * 2654435761u >> 9) | 1);
+    memcpy(block, mark, sizeof mark);
+    return left;
+}
+
+static void fill_with(uint8_t *data, size_t size, uint64_t seed) {
+    static uint8_t block[NOISE];
+    for (size_t at = 0; at < size; at += NOISE) memcpy(data + at, block, make_block(block, seed, at, size));
+}
+
+static bool is_filled(const uint8_t *data, size_t size, uint64_t seed) {
+    static uint8_t block[NOISE];
+    for (size_t at = 0; at < size; at += NOISE) {
+        size_t left = make_block(block, seed, at, size);
+        if (memcmp(data + at, block, left) != 0) return false;
+    }
+    return true;
 }
 
 static sw_buffer *fill(size_t size, uint64_t seed) {
     sw_buffer *buffer;
     void *data;
     bench_ok(&b, sw_buffer_create(size, &buffer, &data, &b.error));
-    for (size_t i = 0; i < size; i++) ((uint8_t *)data)[i] = byte_at(seed, i);
+    fill_with(data, size, seed);
     return buffer;
-}
-
-static bool is_filled(const uint8_t *data, size_t size, uint64_t seed) {
-    for (size_t i = 0; i < size; i++) {
-        if (data[i] != byte_at(seed, i)) return false;
-    }
-    return true;
 }
 
 /* `count` tensors "0", "1", … of these sizes; the bytes of each follow the step and its own number. */
@@ -164,7 +180,7 @@ Test(shared_memory, empty_small_and_many_tensors_arrive_beside_large_ones) {
 
 Test(shared_memory, memory_of_the_callers_own_goes_as_chunks) {
     uint8_t *own = malloc(2 * MIB);
-    for (size_t i = 0; i < 2 * MIB; i++) own[i] = byte_at(1, i);
+    fill_with(own, 2 * MIB, 1);
     const int64_t shape[] = {2 * MIB};
     const sw_named_tensor tensor = {"0", {SW_U8, 1, shape, own, 2 * MIB}, NULL};
     sw_address address = {.channel = "t", .step = 1};
@@ -204,8 +220,7 @@ Test(shared_memory, what_was_pulled_and_written_to_is_published_as_it_is_now) {
     sw_tensors *tensors = pull(beside, 1, NULL, 0);
     const int64_t shape[] = {SIZE};
     sw_named_tensor tensor = {"0", {SW_U8, 1, shape, NULL, 0}, sw_tensors_buffer(tensors, 0)};
-    uint8_t *bytes = (uint8_t *)sw_buffer_data(tensor.buffer);
-    for (size_t i = 0; i < SIZE; i++) bytes[i] = byte_at(2, i);
+    fill_with((uint8_t *)sw_buffer_data(tensor.buffer), SIZE, 2);
     const sw_address address = {.channel = "t", .step = 2};
     bench_ok(&b, sw_publish_tensors(sw_client_publisher(beside), &address, &tensor, 1, 0, NULL, &b.error));
     sw_buffer_unref(tensor.buffer);

@@ -22,6 +22,11 @@ class Install(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
+    def test_its_types_agree_for_the_oldest_python_that_it_is_for(self):
+        done = subprocess.run(["mypy", "--python-version", "3.9", "--ignore-missing-imports", "--cache-dir", self.folder, "-p", "stagewire"],
+                              cwd=f"{ROOT}/client/python", text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_pip_installs_it_with_its_types_and_the_library_beside_it_is_found(self):
         tree, target = f"{self.folder}/tree", f"{self.folder}/target"
         shutil.copytree(f"{ROOT}/client/python", tree)

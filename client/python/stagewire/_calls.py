@@ -5,6 +5,7 @@ The library runs without the interpreter's lock; ctypes gives it up around every
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import threading
 from ctypes import byref, c_void_p
@@ -46,7 +47,8 @@ class _Signals:
         """Raises what a handler raised, in the main thread."""
         if threading.current_thread() is threading.main_thread():
             raised, self.raised, self.asked = self.raised, None, None
-            raise raised
+            if raised is not None:
+                raise raised
 
 
 _signals = _Signals()
@@ -108,3 +110,19 @@ def text(value: Optional[str]) -> Optional[bytes]:
 def texts(values) -> Any:
     """A C array of strings."""
     return (ctypes.c_char_p * len(values))(*(text(value) for value in values))
+
+
+async def readable(descriptor: int) -> None:
+    """Waits until a descriptor can be read."""
+    loop = asyncio.get_running_loop()
+    news = loop.create_future()
+
+    def tell() -> None:
+        if not news.done():
+            news.set_result(None)
+
+    loop.add_reader(descriptor, tell)
+    try:
+        await news
+    finally:
+        loop.remove_reader(descriptor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import dataclasses
 from ctypes import POINTER, byref
@@ -10,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _abi, _tensors
 from ._address import Address, Step, address_of, kind_of, natural
-from ._calls import call, make, milliseconds, run, text
+from ._calls import call, make, milliseconds, readable, run, text
 from ._handles import Closing
 from ._library import lib
 from ._options import fill
@@ -340,15 +339,10 @@ def _tensor_item(handle: Optional[int], wanted: Wanted, framework: str) -> Item:
 
 async def _finish(started: Optional[int], finish: Callable[..., int], destroy: Callable[[Any], None]) -> Optional[int]:
     """Waits for a started call's descriptor, and hands out its result."""
-    loop = asyncio.get_running_loop()
-    over = loop.create_future()
-    descriptor = lib.sw_call_fd(started)
-    loop.add_reader(descriptor, lambda: over.done() or over.set_result(None))
     try:
-        await over
+        await readable(lib.sw_call_fd(started))
         return make(finish, started, destroy=destroy)
     finally:
-        loop.remove_reader(descriptor)
         lib.sw_call_destroy(started)  # cancels it if it is under way, and then nothing writes to `out` any more
 
 

@@ -91,7 +91,7 @@ def _place(environment: Mapping[str, str], stage: Optional[int], stage_count: Op
     group = _first(group, _number(environment, "STAGEWIRE_GROUP"))
     if (stage is None) != (stage_count is None):
         raise ValueError("only one of stage and stage_count (STAGEWIRE_STAGE, STAGEWIRE_STAGES) is known; set both")
-    if stage is not None:
+    if stage is not None and stage_count is not None:
         place = _Place(stage, stage_count, 0, stage_count == 1)
     elif parallel_state is not None or _megatron_if_present() is not None:
         place = _place_of_megatron(parallel_state if parallel_state is not None else _megatron_if_present())

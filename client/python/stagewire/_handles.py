@@ -7,10 +7,13 @@ import itertools
 import os
 import sys
 import weakref
-from typing import Any
+from typing import Any, TypeVar
 
 _opened = itertools.count()
 _all: "weakref.WeakValueDictionary[int, Closing]" = weakref.WeakValueDictionary()
+
+
+_Self = TypeVar("_Self", bound="Closing")
 
 
 class Closing:
@@ -57,10 +60,10 @@ class Closing:
         if not is_finalizing():
             self.close()
 
-    def __enter__(self):
+    def __enter__(self: "_Self") -> "_Self":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, kind: Any, raised: Any, traceback: Any) -> None:
         self.close()
 
 

@@ -8,7 +8,7 @@ import os
 import select
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from . import errors
 from ._client import Client
@@ -79,7 +79,7 @@ def _client_of(endpoint: Union[str, Client, None]) -> Tuple[Client, bool]:
     endpoint = endpoint or os.environ.get("STAGEWIRE_LAST_STAGE_ENDPOINT")
     if not endpoint:
         raise ValueError("which endpoint? Pass one, or set STAGEWIRE_LAST_STAGE_ENDPOINT")
-    tls = {name: os.environ.get("STAGEWIRE_" + name.upper()) for name in _TLS}
+    tls: Dict[str, Any] = {name: os.environ.get("STAGEWIRE_" + name.upper()) for name in _TLS}
     return Client(endpoint, run_id=os.environ.get("STAGEWIRE_RUN_ID"), **tls), True
 
 
@@ -109,7 +109,7 @@ def _open_wandb(_: str, options: Mapping[str, Any]) -> Tuple[Log, Callable[[], A
     wandb = importlib.import_module("wandb")
     active = wandb.run
     run = active if active is not None else wandb.init(**options)
-    defined = set()
+    defined: Set[str] = set()
 
     def log(step: int, numbers: Numbers) -> None:
         # Of its own axis, because channels come in no order, and wandb's own step may not go back.

@@ -90,7 +90,7 @@ class Pipeline(Closing):
         with contextlib.suppress(errors.StagewireError):
             self.end(_words(uncaught) if uncaught is not None else None)
 
-    def __exit__(self, kind: Any, raised: Any, _: Any) -> None:
+    def __exit__(self, kind: Any, raised: Any, traceback: Any) -> None:
         if raised is None:
             self.close()
             return

@@ -56,7 +56,7 @@ class Lease(Closing):
         The one that the lease stands in.
     """
 
-    def __init__(self, handle: int, generation: int, publisher: "Publisher"):
+    def __init__(self, handle: Any, generation: int, publisher: "Publisher"):
         self._opened(handle)
         self.generation = generation
         self._publisher = publisher

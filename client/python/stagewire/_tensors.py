@@ -9,7 +9,7 @@ import ctypes
 import importlib
 import sys
 from ctypes import c_void_p
-from typing import Any, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 from . import _abi
 from ._calls import call
@@ -81,7 +81,7 @@ class HostTensor:
         self.owner = owner  # keeps `address` alive
         self._copy = copy
 
-    def copy_to(self, address: int) -> None:
+    def copy_to(self, address: Any) -> None:
         """Writes the bytes there, contiguous."""
         if self.address is not None:
             ctypes.memmove(address, self.address, self.nbytes)
@@ -245,7 +245,7 @@ class _Reference:
 
     __slots__ = ("_buffer",)
 
-    def __init__(self, buffer: int):
+    def __init__(self, buffer: Any):
         self._buffer = buffer
 
     def __del__(self, unref=lib.sw_buffer_unref):
@@ -256,7 +256,7 @@ def shape_of(view: _abi.TensorView) -> Tuple[int, ...]:
     return tuple(view.shape[:view.rank])
 
 
-def from_buffer(buffer: Optional[int], view: _abi.TensorView, framework: str) -> Any:
+def from_buffer(buffer: Any, view: _abi.TensorView, framework: str) -> Any:
     """A tensor in the memory that a pull wrote to; takes over the reference to `buffer`."""
     if not view.size:
         lib.sw_buffer_unref(buffer)
@@ -291,7 +291,7 @@ class NamedTensors:
     def __init__(self, tensors, borrow: bool = False):
         self.count = len(tensors)
         self.array = (_abi.NamedTensor * max(1, self.count))()
-        self._kept = []
+        self._kept: List[Any] = []
         try:
             for slot, (name, tensor) in zip(self.array, tensors.items()):
                 self._fill(slot, name, tensor, borrow)
@@ -315,7 +315,7 @@ class NamedTensors:
         slot.view = host.view()
 
     @staticmethod
-    def _wrapped(host: HostTensor) -> int:
+    def _wrapped(host: HostTensor) -> Optional[int]:
         buffer = c_void_p()
         key = id(host)
         _borrowed[key] = host
@@ -327,7 +327,7 @@ class NamedTensors:
         return buffer.value
 
     @staticmethod
-    def _copied(host: HostTensor) -> int:
+    def _copied(host: HostTensor) -> Optional[int]:
         buffer, memory = c_void_p(), c_void_p()
         call(lib.sw_buffer_create, host.nbytes, buffer, memory)
         host.copy_to(memory.value)

@@ -11,7 +11,7 @@ import ctypes
 import importlib
 import struct
 import sys
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _abi, _tensors
 from .errors import InvalidArgument, malformed
@@ -138,7 +138,7 @@ def _numpy_dtype(name: Any) -> Any:
     return importlib.import_module("numpy").dtype(name)
 
 
-_READERS = {
+_READERS: Dict[str, Callable[[Any], Any]] = {
     "py.int": _to_int,
     "py.set": set,
     "py.frozenset": frozenset,

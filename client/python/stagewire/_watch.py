@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _abi, errors
 from ._address import Address, address_of, natural
-from ._calls import call, make, milliseconds, run, text
+from ._calls import call, make, milliseconds, readable, run, text
 from ._handles import Closing
 from ._library import lib
 from ._values import decode
@@ -92,7 +91,7 @@ class Watch(Closing):
         if self.closed:
             raise StopAsyncIteration
         while True:
-            await self._readable()
+            await readable(self.fileno())
             try:
                 return self.next(0)
             except errors.DeadlineExceeded:
@@ -103,16 +102,6 @@ class Watch(Closing):
 
     async def __aexit__(self, *_: Any) -> None:
         self.close()
-
-    async def _readable(self) -> None:
-        loop = asyncio.get_running_loop()
-        news = loop.create_future()
-        descriptor = self.fileno()
-        loop.add_reader(descriptor, lambda: news.done() or news.set_result(None))
-        try:
-            await news
-        finally:
-            loop.remove_reader(descriptor)
 
     def _event(self, event: _abi.WatchEvent) -> Event:
         return Event(
@@ -126,7 +115,7 @@ def open_watch(client: "Client", channels: Union[str, Sequence[str], None], stag
                group: Optional[int], start: Union[str, Sequence[Address]], timeout: Optional[float],
                framework: str) -> Watch:
     """See `Client.watch`."""
-    named = [None] if channels is None else [channels] if isinstance(channels, str) else list(channels)
+    named: Sequence[Optional[str]] = [channels] if channels is None or isinstance(channels, str) else list(channels)
     filters = (_abi.WatchFilter * max(1, len(named)))(*(
         _abi.WatchFilter(text(name), stage is not None, group is not None, natural("stage", stage or 0, 32),
                          natural("group", group or 0, 32)) for name in named))

@@ -38,6 +38,7 @@ static sw_status check_options(const sw_client_options *options, sw_error *error
 }
 
 static void free_client(sw_client *client) {
+    if (client->endpoint) hand_over_fini(&client->hand_over);
     published_destroy(&client->published);
     released_destroy(&client->released);
     pthread_cond_destroy(&client->quiet);

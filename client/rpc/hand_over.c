@@ -7,12 +7,16 @@
 
 #include "client/core/endpoint_name.h"
 #include "proto/device/hand_over.h"
+#include "proto/device/shared.h"
 
 void hand_over_init(struct hand_over *hand_over, const char *endpoint) {
     *hand_over = (struct hand_over){.socket = -1};
     if (!endpoint_name_is_unix(endpoint)) return;
     hand_over->path = strchr(endpoint, ':') + 1;
-    if (!hand_over_address(hand_over->path, &hand_over->address)) hand_over->address.sun_family = 0;
+    if (hand_over_address(hand_over->path, &hand_over->address))
+        shared_taker_came();
+    else
+        hand_over->address.sun_family = 0;
 }
 
 static void forget_arrived(struct hand_over *hand_over) {
@@ -28,6 +32,8 @@ static void disconnect(struct hand_over *hand_over) {
 void hand_over_fini(struct hand_over *hand_over) {
     forget_arrived(hand_over);
     disconnect(hand_over);
+    if (hand_over->address.sun_family == AF_UNIX) shared_taker_left();
+    hand_over->address.sun_family = 0;
 }
 
 bool hand_over_is_offered(const struct hand_over *hand_over) {

@@ -27,7 +27,7 @@ struct hand_over {
 
 /* `endpoint` as the client calls it; it outlives this. */
 void hand_over_init(struct hand_over *hand_over, const char *endpoint);
-void hand_over_fini(struct hand_over *hand_over);
+void hand_over_fini(struct hand_over *hand_over); /* again is fine */
 
 /* Any thread: whether memory may be handed over at all. */
 bool hand_over_is_offered(const struct hand_over *hand_over);

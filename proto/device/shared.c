@@ -26,7 +26,19 @@ struct shared {
     bool is_sealed; /* with lock */
 };
 
-static atomic_uint count;
+static atomic_uint count, takers;
+
+void shared_taker_came(void) {
+    atomic_fetch_add(&takers, 1);
+}
+
+void shared_taker_left(void) {
+    atomic_fetch_sub(&takers, 1);
+}
+
+bool shared_has_takers(void) {
+    return atomic_load(&takers) > 0;
+}
 
 unsigned shared_count(void) {
     return atomic_load(&count);

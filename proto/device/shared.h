@@ -26,6 +26,12 @@ bool shared_seal(sw_buffer *buffer);
  * descriptor is the buffer's. */
 bool shared_memory_of(const sw_buffer *buffer, int *ret_fd, uint64_t *ret_offset);
 
+/* Whom this process may hand memory to, or be asked by: its own endpoints beside a Unix socket, and clients
+ * of such. While there is none, memory to fill is better its own, whose pages are used again. */
+void shared_taker_came(void);
+void shared_taker_left(void);
+bool shared_has_takers(void);
+
 /* How many there are in this process, and may be. */
 unsigned shared_count(void);
 unsigned shared_most(void);

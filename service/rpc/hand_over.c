@@ -17,6 +17,7 @@
 #include "proto/base/list.h"
 #include "proto/base/log.h"
 #include "proto/device/hand_over.h"
+#include "proto/device/shared.h"
 
 #define EVENTS_AT_ONCE  32
 #define PACKETS_AT_ONCE 128 /* of a peer: one that never stops sending must not stop the loop */
@@ -178,6 +179,7 @@ void hand_over_listen(struct hand_over *hand_over, const char *path) {
     errno = ENAMETOOLONG;
     if (hand_over_address(path, &place->address) && open_place(place)) {
         list_append(&hand_over->places, &place->source.link);
+        shared_taker_came();
         hand_over->counts.is_open = true;
         return;
     }
@@ -298,6 +300,7 @@ sw_status hand_over_open(struct loop *loop, struct hand_over **ret, sw_error *er
 }
 
 static void close_place(struct place *place) {
+    shared_taker_left();
     unlink(place->address.sun_path);
     close(place->source.socket);
     free(place);

@@ -21,8 +21,9 @@ SW_API sw_status sw_buffer_wrap(const void *data, size_t size, void (*release)(v
 /* Memory of the library to fill: *ret_data is writable until the buffer is published or sent. Not cleared.
  * RESOURCE_EXHAUSTED without memory.
  *
- * From 1 MiB on it is, while a quarter of the process's descriptors suffices (one each, 4,096 at most),
- * memory that can be handed to another process as it is: an endpoint that is published to over its Unix
+ * From 1 MiB on it is, in a process that has an endpoint on a Unix socket or a client of one, and while a
+ * quarter of its descriptors suffices (one each, 4,096 at most), memory that can be handed to another process
+ * as it is: an endpoint that is published to over its Unix
  * socket takes it without a copy, and so does a client that pulls from an endpoint over one. Being handed
  * over makes it read-only where it lies, for good: a write then ends the process. A child that is forked
  * before shares it, and while there is one the bytes are sent instead. */

@@ -22,6 +22,20 @@ static sw_buffer *fill(unsigned char **ret_data) {
     return buffer;
 }
 
+static void somebody_comes(void) {
+    shared_taker_came();
+}
+TestSuite(shared, .init = somebody_comes, .timeout = 60);
+
+Test(shared, while_nobody_could_take_it_memory_is_of_this_process_alone) {
+    shared_taker_left();
+    sw_buffer *buffer = fill(NULL);
+    cr_assert_not(shared_seal(buffer));
+    cr_assert_eq(shared_count(), 0);
+    sw_buffer_unref(buffer);
+    shared_taker_came();
+}
+
 Test(shared, memory_of_the_library_is_sealed_where_it_lies) {
     unsigned char *data;
     sw_buffer *buffer = fill(&data);

@@ -10,8 +10,8 @@
 #include <stagewire/client.h>
 #include <stagewire/endpoint.h>
 
-#include "client/cli/demo/latency.h"
 #include "client/cli/demo/report.h"
+#include "client/cli/latency.h"
 
 #define LINKS_RUN_ID     "demo"
 #define LINKS_GENERATION 1

@@ -5,7 +5,7 @@
 #include "client/cli/doctor/doctor.h"
 #include "client/cli/memory.h"
 #include "client/cli/readiness.h"
-#include "client/rpc/health.h"
+#include "client/cli/round_trip.h"
 
 #define ROUND_TRIPS 7
 
@@ -180,12 +180,8 @@ static int by_size(const void *a, const void *b) {
 bool check_round_trip(struct doctor *doctor) {
     int64_t took[ROUND_TRIPS];
     for (size_t i = 0; i < ROUND_TRIPS; i++) {
-        enum health_status status;
         sw_error error;
-        int64_t begun = doctor_now_ns();
-        sw_status answer = client_health(doctor->client, "", doctor_left_ms(doctor), &status, &error);
-        took[i] = doctor_now_ns() - begun;
-        if (answer == SW_OK || answer == SW_UNIMPLEMENTED) continue;
+        if (round_trip(doctor->client, doctor_left_ms(doctor), &took[i], &error) == SW_OK) continue;
         say_call_failed(doctor, "round-trip", &error);
         return true;
     }

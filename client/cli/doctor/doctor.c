@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "proto/base/clock.h"
 
@@ -51,12 +50,6 @@ int64_t doctor_deadline(const struct doctor *doctor) {
 int64_t doctor_left_ms(const struct doctor *doctor) {
     int64_t left = doctor_deadline(doctor) - clock_now_ms(&clock_system);
     return left > 0 ? left : 1;
-}
-
-int64_t doctor_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 const char *doctor_duration(int64_t ns, char text[DOCTOR_DURATION_BYTES]) {

@@ -51,7 +51,6 @@ int64_t doctor_left_ms(const struct doctor *doctor);  /* the same, from now; at 
 /* "3.2 ms", "1.5 s" */
 #define DOCTOR_DURATION_BYTES 32
 const char *doctor_duration(int64_t ns, char text[DOCTOR_DURATION_BYTES]);
-int64_t doctor_now_ns(void); /* monotonic */
 
 /* reach.c */
 bool check_name(struct doctor *doctor);

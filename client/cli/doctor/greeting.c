@@ -4,6 +4,7 @@
 
 #include "client/cli/doctor/h2.h"
 #include "client/cli/doctor/tls_words.h"
+#include "client/cli/stopwatch.h"
 
 static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -116,7 +117,7 @@ static void say_tls_failed(struct doctor *doctor, enum h2_end end, enum wire_end
 
 bool check_http2(struct doctor *doctor) {
     enum wire_end on_wire = WIRE_OK;
-    int64_t begun = doctor_now_ns();
+    int64_t begun = stopwatch_ns();
     enum h2_end end = h2_greet(&doctor->wire, &on_wire, doctor_deadline(doctor));
     if (end != H2_FINE) {
         if (doctor->wire.ssl)
@@ -126,7 +127,7 @@ bool check_http2(struct doctor *doctor) {
         return false;
     }
     char took[DOCTOR_DURATION_BYTES];
-    doctor_duration(doctor_now_ns() - begun, took);
+    doctor_duration(stopwatch_ns() - begun, took);
     if (doctor->wire.ssl && doctor->was_asked)
         report_ok(&doctor->report, "accepted", "the endpoint took this side's certificate");
     else if (!doctor->wire.ssl)
@@ -141,10 +142,10 @@ bool check_http2(struct doctor *doctor) {
 
 bool check_keepalive(struct doctor *doctor) {
     enum wire_end on_wire = WIRE_OK;
-    int64_t begun = doctor_now_ns();
+    int64_t begun = stopwatch_ns();
     enum h2_end end = h2_ping(&doctor->wire, &on_wire, doctor_deadline(doctor));
     char took[DOCTOR_DURATION_BYTES];
-    doctor_duration(doctor_now_ns() - begun, took);
+    doctor_duration(stopwatch_ns() - begun, took);
     if (end == H2_FINE) {
         report_ok(&doctor->report, "keepalive", "a ping came back after %s", took);
     } else {

@@ -8,6 +8,7 @@
 
 #include "client/cli/doctor/doctor.h"
 #include "client/cli/memory.h"
+#include "client/cli/stopwatch.h"
 #include "proto/base/clock.h"
 
 #define ADDRESS_WORDS 64
@@ -150,14 +151,14 @@ static bool check_tcp(struct doctor *doctor) {
     for (const struct addrinfo *at = doctor->found; at; at = at->ai_next) {
         char words[ADDRESS_WORDS], took[DOCTOR_DURATION_BYTES];
         put_address(at->ai_addr, at->ai_addrlen, words);
-        int64_t begun = doctor_now_ns();
+        int64_t begun = stopwatch_ns();
         enum wire_end end = wire_connect(&doctor->wire, at->ai_addr, at->ai_addrlen, deadline_of(at, end_ms));
         if (end != WIRE_OK) {
             add_failure(&failures, words, end, doctor->wire.error);
             wire_close(&doctor->wire);
             continue;
         }
-        doctor_duration(doctor_now_ns() - begun, took);
+        doctor_duration(stopwatch_ns() - begun, took);
         take_address(doctor, at->ai_addr, at->ai_addrlen);
         if (failures.count == 0)
             report_ok(&doctor->report, "tcp", "%s took the connection in %s", words, took);
@@ -218,13 +219,13 @@ static bool check_socket(struct doctor *doctor) {
     char took[DOCTOR_DURATION_BYTES];
     if (!is_socket_there(doctor)) return false;
     strncpy(address.sun_path, doctor->path, sizeof address.sun_path - 1);
-    int64_t begun = doctor_now_ns();
+    int64_t begun = stopwatch_ns();
     enum wire_end end =
         wire_connect(&doctor->wire, (struct sockaddr *)&address, sizeof address, doctor_deadline(doctor));
     if (end != WIRE_OK) return say_socket_closed(doctor, end);
     take_address(doctor, (struct sockaddr *)&address, sizeof address);
     report_ok(&doctor->report, "socket", "%s took the connection in %s", doctor->path,
-              doctor_duration(doctor_now_ns() - begun, took));
+              doctor_duration(stopwatch_ns() - begun, took));
     return true;
 }
 

@@ -2,40 +2,11 @@
 #include <stdlib.h>
 
 #include "client/cli/doctor/doctor.h"
-#include "client/cli/memory.h"
+#include "client/cli/sample.h"
+#include "client/cli/stopwatch.h"
 
 #define ENOUGH_BYTES (1u << 20)   /* less says nothing of a rate */
 #define MOST_BYTES   (128u << 20) /* more would only disturb the job */
-
-/* The tensors that are held, the most bytes first. */
-static const sw_channel_info *largest_channel(const sw_info *info) {
-    const sw_channel_info *largest = NULL;
-    for (uint32_t i = 0; i < info->channel_count; i++) {
-        const sw_channel_info *channel = &info->channels[i];
-        if (channel->kind != SW_TENSORS || !channel->has_items) continue;
-        if (!largest || channel->held_bytes > largest->held_bytes) largest = channel;
-    }
-    return largest;
-}
-
-/* Tensors of an item, as long as they stay below MOST_BYTES together. */
-struct sample {
-    sw_tensor_request *requests;
-    uint32_t count;
-    uint64_t bytes;
-};
-
-static struct sample choose(const sw_tensors *manifest) {
-    uint32_t count = sw_tensors_count(manifest);
-    struct sample sample = {.requests = memory_check(calloc((size_t)count + 1, sizeof *sample.requests))};
-    for (uint32_t i = 0; i < count; i++) {
-        size_t size = sw_tensors_view(manifest, i)->size;
-        if (size > MOST_BYTES - sample.bytes) continue;
-        sample.requests[sample.count++].name = sw_tensors_name(manifest, i);
-        sample.bytes += size;
-    }
-    return sample;
-}
 
 static void say_failed(struct doctor *doctor, const sw_error *error) {
     if (error->reason == SW_REASON_NONE && error->code != SW_DEADLINE_EXCEEDED) {
@@ -50,10 +21,10 @@ static void measure(struct doctor *doctor, const sw_pull *pull, const struct sam
     sw_tensors *tensors;
     sw_error error;
     timed.timeout_ms = doctor_left_ms(doctor);
-    int64_t begun = doctor_now_ns();
+    int64_t begun = stopwatch_ns();
     sw_status status =
         sw_client_get_tensors(doctor->client, &timed, sample->requests, sample->count, &tensors, &error);
-    int64_t took = doctor_now_ns() - begun;
+    int64_t took = stopwatch_ns() - begun;
     if (status == SW_DEADLINE_EXCEEDED) {
         report_note(&doctor->report, "throughput",
                     "%" PRIu64 " bytes of tensors did not arrive within %" PRId64 " ms", sample->bytes,
@@ -73,7 +44,7 @@ static void measure(struct doctor *doctor, const sw_pull *pull, const struct sam
 
 /* The newest item there is; as an observer, so that nothing is released. */
 bool check_throughput(struct doctor *doctor) {
-    const sw_channel_info *channel = largest_channel(doctor->info);
+    const sw_channel_info *channel = sample_channel(doctor->info);
     if (!channel) {
         report_skipped(&doctor->report, "throughput",
                        "no tensors are held, and metrics are too small to measure by");
@@ -86,7 +57,7 @@ bool check_throughput(struct doctor *doctor) {
         say_failed(doctor, &error);
         return true;
     }
-    struct sample sample = choose(manifest);
+    struct sample sample = sample_choose(manifest, MOST_BYTES);
     if (sample.bytes < ENOUGH_BYTES)
         report_skipped(&doctor->report, "throughput",
                        "the newest tensors have %" PRIu64 " bytes up to %u MiB, too few to measure by",

@@ -1,4 +1,4 @@
-#include "client/cli/demo/latency.h"
+#include "client/cli/latency.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* How long pulls took: counts by size, so that percentiles of any number of pulls cost nothing. */
-#ifndef STAGEWIRE_CLIENT_CLI_DEMO_LATENCY_H
-#define STAGEWIRE_CLIENT_CLI_DEMO_LATENCY_H
+/* How long calls took: counts by size, so that percentiles of any number of calls cost nothing. */
+#ifndef STAGEWIRE_CLIENT_CLI_LATENCY_H
+#define STAGEWIRE_CLIENT_CLI_LATENCY_H
 
 #include <stdint.h>
 

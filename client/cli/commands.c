@@ -15,6 +15,7 @@ const struct command commands[] = {
     {"abort", "give a channel up, and say why", &cmd_abort_argp, cmd_abort},
     {"explain", "what a reason means, why it happens, what to do", &cmd_explain_argp, cmd_explain},
     {"doctor", "examine the way to an endpoint, and say what mends it", &cmd_doctor_argp, cmd_doctor},
+    {"bench", "how fast the link to an endpoint is, and what makes it faster", &cmd_bench_argp, cmd_bench},
     {"certs", "certificates: make some to try TLS with, or see what they are", &cmd_certs_argp, cmd_certs},
     {"demo", "train in pipeline stages on this machine", &cmd_demo_argp, cmd_demo},
     {"demo-stage", NULL, NULL, cmd_demo_stage},

@@ -40,6 +40,8 @@ enum cli_exit cmd_man_page(int argc, char **argv);
 
 extern const struct argp cmd_certs_argp;
 enum cli_exit cmd_certs(int argc, char **argv);
+extern const struct argp cmd_bench_argp;
+enum cli_exit cmd_bench(int argc, char **argv);
 extern const struct argp cmd_doctor_argp;
 enum cli_exit cmd_doctor(int argc, char **argv);
 

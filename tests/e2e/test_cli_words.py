@@ -67,7 +67,8 @@ class TheWordsOfTheCommand(unittest.TestCase):
 
 class WhereTheWordsGo(unittest.TestCase):
     """One rule for every command; those that go on until they are ended have it in their own tests, too."""
-    commands = (("explain",), ("man-page",), ("info",), ("get", "train", "1"), ("doctor",))
+    commands = (("explain",), ("man-page",), ("info",), ("get", "train", "1"), ("doctor",),
+                ("bench", "--duration", "100ms"))
 
     @classmethod
     def setUpClass(cls):

@@ -53,7 +53,7 @@ class Readme(unittest.TestCase):
 
     def test_its_commands_over_a_network_pull_by_tls(self):
         shown = re.search(r"## Over a network\n.*?```sh\n(.*?)```", read("README.md"), re.S).group(1)
-        self.assertEqual(shown.count("localhost:4317"), 2)
+        self.assertEqual(shown.count("localhost:4317"), 3)
         before, daemon, after = re.match(r"(.*?\n)(stagewired .*? &\n)(.*)", shown, re.S).groups()
         daemon = daemon.replace("0.0.0.0:4317", "127.0.0.1:0 --port-file port")
         ready = "until [ -e port ] || ! kill -0 $!; do :; done; read -r address < port\n"
@@ -66,6 +66,7 @@ class Readme(unittest.TestCase):
         self.assertRegex(ran.stdout, r"loss +0\.25")
         self.assertRegex(ran.stdout, r"(?m)^ok +tls +TLSv1\.3; the endpoint is spiffe://stagewire\.test/stagewire/demo/stage/3")
         self.assertNotRegex(ran.stdout, r"(?m)^wrong ")
+        self.assertRegex(ran.stdout, r": over TCP, with TLS, from the same machine\n")
 
     def test_every_path_it_links_to_exists(self):
         for path in re.findall(r"\]\(([^)]+)\)", read("README.md")):

@@ -104,10 +104,16 @@ const struct argp cmd_bench_argp = {
         "  stagewire bench node7:4317 --duration 20s --connections 8 --json\n"
         "  stagewire bench --serve 10.0.0.7:5001                # on node7, then on the other machine:\n"
         "  stagewire bench node7:4317 --raw node7:5001\n"
-        "\nThe column 'cores' is what this program kept busy of this machine. What --publish has published "
-        "leaves when it ends; there must be room for it beside what the endpoint holds. Whoever reaches the "
-        "address of --serve may draw bytes from it, one connection after the other, until it ends; they mean "
-        "nothing.",
+        "\nThe column 'cores' is what this program kept busy of this machine. Each pull takes new memory, as "
+        "one "
+        "without memory of the caller's does (C: into, Python: out=); over TCP large tensors come faster "
+        "into "
+        "memory that is used again. What --publish has published leaves when it ends; there must be room for "
+        "it "
+        "beside what the endpoint holds, and where no generation has begun it begins the first. Whoever "
+        "reaches "
+        "the address of --serve may draw bytes from it, one connection after the other, until it ends; they "
+        "mean nothing.",
     .children = (const struct argp_child[]){{&options_common, 0, NULL, 0}, {0}},
 };
 

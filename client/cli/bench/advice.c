@@ -25,8 +25,10 @@ static void advise_socket(const struct bench_results *results, struct list *list
     if (!results->is_near || results->link == BENCH_UNIX) return;
     struct advice *advice = add(list);
     CHANGE(advice, "stagewired --listen unix:PATH, beside %s, and call it by that name", results->endpoint);
-    REASON(advice, "both ends are on this machine: a call over a Unix socket takes about half as long, needs "
-                   "no TLS, and tensors are passed as memory instead of being copied");
+    REASON(
+        advice,
+        "both ends are on this machine: a Unix socket needs no TLS, and large tensors are passed over it as "
+        "memory instead of being copied");
 }
 
 static void advise_memory(const struct bench_results *results, struct list *list) {

@@ -27,6 +27,14 @@ void json_write_string(FILE *out, const char *text) {
     json_write_text(out, sw_text_of(text));
 }
 
+void json_write_member(FILE *out, const char *name, const char *text) {
+    fprintf(out, ", \"%s\": ", name);
+    if (text)
+        json_write_string(out, text);
+    else
+        fputs("null", out);
+}
+
 void json_write_number(FILE *out, double number) {
     if (!isfinite(number)) {
         fputs(isnan(number) ? "\"NaN\"" : number > 0 ? "\"Infinity\"" : "\"-Infinity\"", out);

@@ -20,6 +20,7 @@
 void json_write_value(FILE *out, const sw_value *value);
 void json_write_text(FILE *out, sw_bytes text);
 void json_write_string(FILE *out, const char *text);
+void json_write_member(FILE *out, const char *name, const char *text); /* , "name": "text", or null */
 void json_write_number(FILE *out, double number);
 void json_write_shape(FILE *out, const sw_tensor_view *view); /* [2, 3] */
 

@@ -98,14 +98,6 @@ static void put_number(FILE *out, const char *name, bool is_known, double number
         fputs("null", out);
 }
 
-static void put_text(FILE *out, const char *name, const char *text) {
-    fprintf(out, ", \"%s\": ", name);
-    if (text)
-        json_write_string(out, text);
-    else
-        fputs("null", out);
-}
-
 static void put_row(FILE *out, const struct bench_row *row) {
     fprintf(out,
             "{\"what\": \"%s\", \"bytes\": %" PRIu64 ", \"connections\": %u, \"count\": %" PRIu64
@@ -126,8 +118,8 @@ void bench_show_json(FILE *out, const struct bench_results *results, const struc
     fprintf(out, ", \"link\": \"%s\", \"same_machine\": %s, \"passes_memory\": %s, \"complete\": %s",
             links[results->link].word, results->is_near ? "true" : "false",
             results->passes_memory ? "true" : "false", results->is_complete ? "true" : "false");
-    put_text(out, "channel", results->channel);
-    put_text(out, "not_streamed", results->not_streamed);
+    json_write_member(out, "channel", results->channel);
+    json_write_member(out, "not_streamed", results->not_streamed);
     put_number(out, "part_of_raw", part > 0, part);
     fputs(", \"rows\": [", out);
     for (size_t i = 0; i < results->count; i++) {
@@ -138,7 +130,7 @@ void bench_show_json(FILE *out, const struct bench_results *results, const struc
     for (size_t i = 0; i < advice_count; i++) {
         fputs(i ? ", {\"change\": " : "{\"change\": ", out);
         json_write_string(out, advice[i].change);
-        put_text(out, "reason", advice[i].reason);
+        json_write_member(out, "reason", advice[i].reason);
         fputc('}', out);
     }
     fputs("]}\n", out);

@@ -5,17 +5,9 @@
 #include "client/cli/certs/show.h"
 #include "client/cli/json_write.h"
 
-static void put_text(FILE *out, const char *name, const char *text) {
-    fprintf(out, ", \"%s\": ", name);
-    if (text)
-        json_write_string(out, text);
-    else
-        fputs("null", out);
-}
-
 static void put_name(FILE *out, const char *name, const X509_NAME *whom) {
     char *text = facts_subject(whom);
-    put_text(out, name, text);
+    json_write_member(out, name, text);
     free(text);
 }
 
@@ -59,16 +51,16 @@ static void put_certificate(FILE *out, const struct block_review *review, int64_
     put_time(out, "not_before", X509_get0_notBefore(certificate));
     put_time(out, "not_after", X509_get0_notAfter(certificate));
     fprintf(out, ", \"seconds_left\": %" PRId64, facts_time(X509_get0_notAfter(certificate)) - now);
-    put_text(out, "sha256", fingerprint);
-    put_text(out, "key_in", review->partner);
-    put_text(out, "issuer_in", review->issuer);
+    json_write_member(out, "sha256", fingerprint);
+    json_write_member(out, "key_in", review->partner);
+    json_write_member(out, "issuer_in", review->issuer);
 }
 
 static void put_crl(FILE *out, const struct block_review *review) {
     X509_CRL *crl = review->block->crl;
     int revoked = sk_X509_REVOKED_num(X509_CRL_get_REVOKED(crl));
     put_name(out, "issuer", X509_CRL_get_issuer(crl));
-    put_text(out, "issuer_in", review->issuer);
+    json_write_member(out, "issuer_in", review->issuer);
     fprintf(out, ", \"revoked\": %d", revoked > 0 ? revoked : 0);
     put_time(out, "this_update", X509_CRL_get0_lastUpdate(crl));
     put_time(out, "next_update", X509_CRL_get0_nextUpdate(crl));
@@ -86,9 +78,9 @@ static void put_block(FILE *out, const struct block_review *review, int64_t now)
     if (block->kind == PEM_CRL) put_crl(out, review);
     if (block->kind == PEM_REQUEST) put_name(out, "subject", X509_REQ_get_subject_name(block->request));
     if (block->kind == PEM_KEY) {
-        put_text(out, "type", EVP_PKEY_get0_type_name(block->key));
+        json_write_member(out, "type", EVP_PKEY_get0_type_name(block->key));
         fprintf(out, ", \"bits\": %d", EVP_PKEY_get_bits(block->key));
-        put_text(out, "certificate_in", review->partner);
+        json_write_member(out, "certificate_in", review->partner);
     }
     fputs(", \"problems\": [", out);
     for (size_t i = 0; i < review->problem_count; i++) {
@@ -102,7 +94,7 @@ void show_file_json(FILE *out, const struct file_review *review, int64_t now) {
     fputs("{\"file\": ", out);
     json_write_string(out, review->file->path);
     put_flag(out, "ok", review_is_good(review));
-    put_text(out, "problem", review->file->problem);
+    json_write_member(out, "problem", review->file->problem);
     fputs(", \"blocks\": [", out);
     for (size_t i = 0; i < review->file->count; i++) {
         if (i) fputs(", ", out);

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from unittest import mock
@@ -112,16 +113,18 @@ class Operations(unittest.TestCase):
             self.assertEqual(first.metadata["tensors"], ["a"])
 
     def test_the_caller_may_zero_its_tensors_right_after_the_call(self):
+        zeroed = threading.Event()
         with Stages(2) as stages:
             def last(pipeline):
                 whole, strided = torch.ones(1 << 18), torch.ones(512, 512).t()
                 pipeline.broadcast_tensors_from_last_stage({"whole": whole, "strided": strided})
                 metrics = pipeline.broadcast_loss_metrics_from_last_stage({"v": (vector := torch.ones(3))})
                 whole.zero_(), strided.zero_(), vector.zero_()
+                zeroed.set()
                 return metrics["v"].sum().item()
 
             def first(pipeline):
-                time.sleep(0.2)  # so that the last stage is through
+                self.assertTrue(zeroed.wait(30))
                 tensors = pipeline.broadcast_tensors_from_last_stage({"whole": None, "strided": None})
                 metrics = pipeline.broadcast_loss_metrics_from_last_stage()
                 return tensors["whole"].sum().item(), tensors["strided"].sum().item(), metrics["v"].sum().item()

@@ -38,7 +38,8 @@ as_trainer() {
 }
 
 step "It starts once it is told what to serve, as a user of its own"
-certs=/root/certs
+work=$(mktemp -d)
+certs=$work/certs
 stagewire certs dev --out "$certs" --stages 1 >/dev/null
 install -d -m 755 "$tls"
 install_certificates() {
@@ -77,7 +78,7 @@ until_it_is "the new certificates are not taken" over_tls get train 7 >/dev/null
 [ "$(property MainPID)" = "$main" ]
 
 step "A restart drains, and who waits meanwhile is served by the new process"
-stagewire get $endpoint train 8 --timeout 60s >/root/waited &
+stagewire get $endpoint train 8 --timeout 60s >"$work/waited" &
 waiter=$!
 until_it_is "nobody waits" sh -c "stagewire info $endpoint --json | grep -q '\"waiting\": *1'"
 systemctl restart stagewired
@@ -85,7 +86,7 @@ expect Result success
 [ "$(property MainPID)" != "$main" ]
 echo '{"loss": 0.125}' | as_trainer stagewire publish $endpoint train 8
 wait $waiter
-grep -q 0.125 /root/waited
+grep -q 0.125 "$work/waited"
 
 step "One that is killed comes back, and one that is stuck is ended by the watchdog and comes back"
 main=$(property MainPID)
@@ -98,14 +99,14 @@ until_it_is "it does not serve again" stagewire info $endpoint --timeout 1s >/de
 journalctl -q -u stagewired | grep -q -i watchdog
 
 step "What is wrong in its configuration stands in the journal, and it is not started over and over"
-cp /etc/stagewire/stagewired.conf /root/good.conf
+cp /etc/stagewire/stagewired.conf "$work/good.conf"
 systemctl stop stagewired
 echo "colour = red" >>/etc/stagewire/stagewired.conf
 if systemctl start stagewired 2>/dev/null; then fail "it starts with a wrong configuration"; fi
 expect SubState failed
 journalctl -q -u stagewired | grep -q colour
 systemctl stop stagewired
-cp /root/good.conf /etc/stagewire/stagewired.conf
+cp "$work/good.conf" /etc/stagewire/stagewired.conf
 
 step "Certificates that no group may read come from systemd"
 chown root:root $tls/*

@@ -210,6 +210,14 @@ static sw_status count_block(struct reassembly *assembly, struct part *part,
     return bad_block(assembly, header, "came twice with different bytes", error);
 }
 
+/* Where memory was handed over, what counts is what lies there. */
+static bool hash_block(const struct part *part, const uint8_t *place, const struct chunk_piece *pieces,
+                       size_t count, const struct chunk_view *view, uint64_t *ret_hash) {
+    if (!part->is_shared) return chunk_hash_payload(pieces, count, view, ret_hash);
+    *ret_hash = block_hash(place, view->header.size);
+    return true;
+}
+
 static sw_status take_block(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
                             const struct chunk_view *view, sw_error *error) {
     const struct chunk_header *header = &view->header;
@@ -218,10 +226,11 @@ static sw_status take_block(struct reassembly *assembly, const struct chunk_piec
     const char *wrong = wrong_place(parts, part, header);
     if (wrong) return bad_block(assembly, header, wrong, error);
     uint8_t *place = part->data + header->block * parts->block_bytes;
-    if (!part->is_shared) chunk_copy_payload(pieces, count, view, place);
-    uint64_t hash = block_hash(place, header->size);
+    uint64_t hash;
+    if (!hash_block(part, place, pieces, count, view, &hash)) return error_no_memory(error);
     if (header->xxh3 != 0 && header->xxh3 != hash)
         return bad_block(assembly, header, "does not match its hash", error);
+    if (!part->is_shared) chunk_copy_payload(pieces, count, view, place, part->byte_length);
     return count_block(assembly, part, header, hash, error);
 }
 

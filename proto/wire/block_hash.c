@@ -1,3 +1,4 @@
+#include "proto/wire/chunk.h"
 #include "proto/wire/tensors.h"
 
 #if defined(__x86_64__)
@@ -12,6 +13,25 @@ uint64_t block_hash(const void *data, size_t size) {
 #else
     return XXH3_64bits(data, size);
 #endif
+}
+
+static void add_to_hash(void *state, const uint8_t *data, size_t size) {
+#if defined(__x86_64__)
+    XXH3_64bits_update_dispatch(state, data, size);
+#else
+    XXH3_64bits_update(state, data, size);
+#endif
+}
+
+bool chunk_hash_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
+                        uint64_t *ret_hash) {
+    XXH3_state_t *state = XXH3_createState();
+    if (!state) return false;
+    XXH3_64bits_reset(state);
+    chunk_each_payload(pieces, count, view, add_to_hash, state);
+    *ret_hash = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return true;
 }
 
 /* Tensors travel as they lie in memory, and so do the hashes that are hashed here. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "proto/base/copy.h"
 #include "proto/wire/malformed.h"
 #include "proto/wire/wire_format.h"
 
@@ -264,14 +265,19 @@ void chunk_each_payload(const struct chunk_piece *pieces, size_t count, const st
     }
 }
 
+struct destination {
+    uint8_t *at;
+    uint64_t whole;
+};
+
 static void append(void *context, const uint8_t *data, size_t size) {
-    uint8_t **out = context;
-    memcpy(*out, data, size);
-    *out += size;
+    struct destination *out = context;
+    copy_into(out->at, data, size, out->whole);
+    out->at += size;
 }
 
 void chunk_copy_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
-                        void *out) {
-    uint8_t *at = out;
-    chunk_each_payload(pieces, count, view, append, &at);
+                        void *out, uint64_t whole) {
+    struct destination destination = {out, whole};
+    chunk_each_payload(pieces, count, view, append, &destination);
 }

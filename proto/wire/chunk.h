@@ -66,11 +66,17 @@ struct chunk_view {
 sw_status chunk_parse(const struct chunk_piece *pieces, size_t count, enum chunk_part *ret_part,
                       struct chunk_view *ret_view, sw_error *error);
 
-/* Copies the payload from the pieces to `out` (view.header.size bytes). */
+/* Copies the payload from the pieces to `out` (view.header.size bytes), its place in a tensor of `whole`
+ * bytes. */
 void chunk_copy_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
-                        void *out);
+                        void *out, uint64_t whole);
 
-/* The payload as consecutive pieces, for those who hash without copying: calls back for each. */
+/* The payload's block_hash, from the pieces: who copies it next finds it in the processor's caches, and who
+ * refuses it need not have copied it. False without memory. */
+bool chunk_hash_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
+                        uint64_t *ret_hash);
+
+/* The payload as consecutive pieces: calls back for each. */
 void chunk_each_payload(const struct chunk_piece *pieces, size_t count, const struct chunk_view *view,
                         void (*take)(void *context, const uint8_t *data, size_t size), void *context);
 

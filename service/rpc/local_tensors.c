@@ -1,8 +1,8 @@
 #include "service/rpc/local_tensors.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "proto/base/copy.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
 #include "proto/device/device.h"
@@ -50,14 +50,14 @@ static void abandon(struct local_publish *local, struct tensors_attempt *attempt
     guard_unlock_changed(&local->endpoint->guard);
 }
 
-/* Block by block, so that each is hashed while it is hot. */
+/* Block by block, so that each is copied while it is hot. */
 static void copy_and_hash(struct tensor *tensor, uint8_t *place, const uint8_t *source,
                           uint32_t block_bytes) {
     uint64_t blocks = tensor_blocks(tensor->info.byte_length, block_bytes);
     for (uint64_t i = 0; i < blocks; i++) {
         size_t offset = i * block_bytes, size = tensor_block_size(tensor->info.byte_length, block_bytes, i);
-        memcpy(place + offset, source + offset, size);
-        tensor->block_hashes[i] = block_hash(place + offset, size);
+        tensor->block_hashes[i] = block_hash(source + offset, size);
+        copy_into(place + offset, source + offset, size, tensor->info.byte_length);
     }
     tensor->info.digest = tensor_digest(tensor->block_hashes, blocks);
 }

@@ -148,14 +148,16 @@ static sw_status take_chunk(struct tensor_intake *intake, const struct chunk_pie
     sw_status status = check_header(intake, header, error);
     if (status == SW_OK) status = place_of(intake, header->tensor, header->block, &place, error);
     if (status != SW_OK) return status;
-    chunk_copy_payload(pieces, count, view, place);
-    uint64_t hash = block_hash(place, header->size);
+    const struct tensor_info *info = &intake->set->tensors[header->tensor].info;
+    uint64_t hash;
+    if (!chunk_hash_payload(pieces, count, view, &hash)) return no_memory(error, header->size);
     if (header->xxh3 != 0 && header->xxh3 != hash) {
         return WRONG(error, CHECKSUM, "chunk.xxh3",
                      "block %" PRIu64
                      " of tensor \"%s\" arrived with other bytes than were hashed; publish it again",
-                     header->block, intake->set->tensors[header->tensor].info.name);
+                     header->block, info->name);
     }
+    if (!intake->scratch) chunk_copy_payload(pieces, count, view, place, info->byte_length);
     mark(intake, header->tensor, header->block, hash);
     return SW_OK;
 }

@@ -7,6 +7,7 @@
 #include <stagewire/v1/stage.pb-c.h>
 
 #include "proto/wire/chunk.h"
+#include "proto/wire/tensors.h"
 #include "tests/fuzz/common/fuzz.h"
 
 enum { PIECES_MAX = 8 };
@@ -77,7 +78,9 @@ static void take(const uint8_t *data, size_t size, const struct chunk_piece *pie
     HOLDS(view.header.size == whole_view.header.size && view.header.size <= size);
     uint8_t *payload = malloc(view.header.size + 1);
     HOLDS(payload);
-    chunk_copy_payload(pieces, count, &view, payload);
+    chunk_copy_payload(pieces, count, &view, payload, view.header.size);
+    uint64_t hash;
+    HOLDS(chunk_hash_payload(pieces, count, &view, &hash) && hash == block_hash(payload, view.header.size));
     protobuf_c_agrees(data, size, &view, payload);
     goes_out_again(&view, payload);
     free(payload);

@@ -204,7 +204,7 @@ static void take_chunk(sw_buffer *message, struct scene_tensor *tensor) {
     uint64_t offset = view.header.block * LIMIT_BLOCK_BYTES;
     cr_assert(part == CHUNK_CHUNK && view.header.tensor == 0 && offset + view.header.size <= tensor->size,
               "a chunk outside the tensor");
-    chunk_copy_payload(&piece, 1, &view, tensor->bytes + offset);
+    chunk_copy_payload(&piece, 1, &view, tensor->bytes + offset, tensor->size);
     cr_assert(block_hash(tensor->bytes + offset, view.header.size) == view.header.xxh3,
               "a block's hash is wrong");
 }

@@ -203,6 +203,16 @@ Test(reassembly, a_block_that_does_not_match_its_hash_is_data_loss) {
     cr_assert_eq(reassembly_blocks_arrived(assembly), 0);
 }
 
+Test(reassembly, a_block_that_does_not_match_its_hash_is_not_written) {
+    uint8_t *memory = calloc(1, sizes[3]), *before = calloc(1, sizes[3]);
+    begin((sw_tensor_request[]){{"t3", memory, sizes[3]}}, 1, false);
+    take(item_manifest(&item));
+    refuse(bent_block(3, 1, 5), "block 1 of tensor \"t3\" does not match its hash");
+    cr_assert_eq(memcmp(memory, before, sizes[3]), 0);
+    free(memory);
+    free(before);
+}
+
 Test(reassembly, blocks_without_a_hash_are_caught_by_the_digest) {
     begin(NULL, 0, false);
     take(item_manifest(&item));

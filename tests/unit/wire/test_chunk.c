@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "proto/wire/chunk.h"
+#include "proto/wire/tensors.h"
 #include "tests/support/test.h"
 
 /* ---- writing ---- */
@@ -71,7 +72,7 @@ static void expect_shuffled(const struct chunk_piece *pieces, size_t count) {
     cr_assert_eq(view.header.xxh3, UINT64_C(0x0123456789abcdef));
     cr_assert_eq(view.header.size, 5);
     char payload[6] = "";
-    chunk_copy_payload(pieces, count, &view, payload);
+    chunk_copy_payload(pieces, count, &view, payload, view.header.size);
     cr_assert_str_eq(payload, "bytes");
 }
 
@@ -212,8 +213,24 @@ Test(chunk, garbage_is_refused_or_understood_within_its_bounds) {
         if (chunk_parse(pieces, 2, &part, &view, NULL) != SW_OK || part != CHUNK_CHUNK) continue;
         cr_assert_leq(view.payload_offset + view.header.size, size);
         uint8_t payload[sizeof data];
-        chunk_copy_payload(pieces, 2, &view, payload);
+        chunk_copy_payload(pieces, 2, &view, payload, view.header.size);
         cr_assert_eq(memcmp(payload, data + view.payload_offset, view.header.size), 0);
+    }
+}
+
+Test(chunk, its_payload_is_hashed_as_a_whole_however_it_is_cut) {
+    const struct chunk_header header = {.size = 300};
+    uint8_t message[CHUNK_HEADER_MAX + 300];
+    size_t head = chunk_encode_header(&header, message), size = head + header.size;
+    for (size_t i = head; i < size; i++) message[i] = (uint8_t)(i * 7);
+    for (size_t cut = 0; cut <= size; cut++) {
+        enum chunk_part part;
+        struct chunk_view view;
+        const struct chunk_piece pieces[] = {{message, cut}, {message + cut, size - cut}};
+        uint64_t hash;
+        cr_assert_eq(chunk_parse(pieces, 2, &part, &view, NULL), SW_OK);
+        cr_assert(chunk_hash_payload(pieces, 2, &view, &hash));
+        cr_assert_eq(hash, block_hash(message + head, header.size));
     }
 }
 

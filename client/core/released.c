@@ -155,6 +155,19 @@ void released_end(struct released *released, struct released_ticket *ticket, con
     }
 }
 
+/* Either may leave stage and generation open: then they may mean the same channel. */
+bool released_may_resume(const struct released *released, const sw_address *address, sw_item_kind kind,
+                         uint64_t below) {
+    list_each(link, &released->tickets) {
+        const struct released_ticket *ticket = container_of(link, struct released_ticket, link);
+        const sw_address *asked = ticket->asked;
+        if (ticket->floor < below && ticket->kind == kind && asked->group == address->group &&
+            strcmp(name_of(asked), name_of(address)) == 0)
+            return true;
+    }
+    return false;
+}
+
 void released_told(struct released *released, const sw_address *address, sw_item_kind kind, uint64_t below) {
     list_each(link, &released->channels) {
         struct released_channel *channel = channel_of(link);

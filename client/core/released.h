@@ -47,6 +47,10 @@ bool released_next(struct released *released, const struct released_ticket *tick
  * then held longer than needed. Fine for a ticket that has not begun. */
 void released_end(struct released *released, struct released_ticket *ticket, const sw_address *arrived);
 
+/* Whether a pull under way may be of a step below: it may still name a pin. */
+bool released_may_resume(const struct released *released, const sw_address *address, sw_item_kind kind,
+                         uint64_t below);
+
 /* The caller said it himself. */
 void released_told(struct released *released, const sw_address *address, sw_item_kind kind, uint64_t below);
 

@@ -29,6 +29,8 @@ struct pull_request pull_request_of(const struct pull *pull, const struct sw_cal
         .address = call->address,
         .latest = pull->latest,
         .wait = {.no_wait = pull->no_wait, .wait_ms = left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX},
-        .consumer = {.id = call->client->consumer_id, .release_below = pull->release_below},
+        .consumer = {.id = call->client->consumer_id,
+                     .release_below = pull->release_below,
+                     .ends_pins = true},
     };
 }

@@ -18,7 +18,12 @@ static sw_status release_request(struct sw_call *call, int64_t left_ms, sw_buffe
                                  bool *ret_more, sw_error *error) {
     (void)left_ms;
     (void)ret_more;
-    struct consumer_request consumer = {call->client->consumer_id, release_of(call)->below};
+    uint64_t below = release_of(call)->below;
+    struct consumer_request consumer = {
+        .id = call->client->consumer_id,
+        .release_below = below,
+        .ends_pins = !released_may_resume(&call->client->released, &call->address, call->kind, below),
+    };
     struct release_request request = {
         .address = call->address, .kind = call->kind, .consumers = &consumer, .consumer_count = 1};
     return release_request_encode(&request, ret_request, error);

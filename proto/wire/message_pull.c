@@ -20,10 +20,12 @@ void consumer_to_pb(Stagewire__V1__Consumer *to, const struct consumer_request *
     stagewire__v1__consumer__init(to);
     to->id = pb_text(from->id);
     to->release_below = from->release_below;
+    to->ends_pins = from->ends_pins;
 }
 
 struct consumer_request consumer_from_pb(const Stagewire__V1__Consumer *from) {
-    return from ? (struct consumer_request){from->id, from->release_below} : (struct consumer_request){"", 0};
+    if (!from) return (struct consumer_request){.id = ""};
+    return (struct consumer_request){from->id, from->release_below, from->ends_pins != 0};
 }
 
 sw_status consumer_id_check(const char *id, bool may_be_empty, const struct path *path, sw_error *error) {

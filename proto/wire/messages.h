@@ -37,6 +37,7 @@ struct wait_request {
 struct consumer_request {
     const char *id; /* "": an observer */
     uint64_t release_below;
+    bool ends_pins; /* of the steps below */
 };
 
 struct tensor_range {

@@ -97,7 +97,7 @@ void channel_discard(struct store *store, struct store_channel *channel) {
 }
 
 void channel_remove(struct store *store, struct store_channel *channel) {
-    while (history_holds(&channel->history)) item_gone(store, history_drop(&channel->history));
+    while (history_holds(&channel->history)) item_gone(store, channel, history_drop(&channel->history));
     channel->newest_good = NULL;
     keep_settle(store, channel);
     table_remove(&store->channels, &channel->by_key);

@@ -70,7 +70,7 @@ static bool fill_consumers(const struct policy *policy, struct arena *arena, str
         if (consumer->dropped) continue;
         char *id = arena_string(arena, consumer->id, strlen(consumer->id));
         if (!id) return false;
-        list[info->consumer_count++] = (struct consumer_request){id, consumer->below};
+        list[info->consumer_count++] = (struct consumer_request){.id = id, .release_below = consumer->below};
     }
     return true;
 }

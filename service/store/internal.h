@@ -129,8 +129,10 @@ bool stage_table_full(const struct store *store);
 
 struct consumer {
     const char *id;
-    uint64_t below; /* has released every step below */
-    bool dropped;   /* was too far behind: an observer from then on */
+    uint64_t below;          /* has released every step below */
+    uint64_t pins_below;     /* will name no pin of a step below any more */
+    uint64_t streamed_below; /* has begun no stream of a step from here on */
+    bool dropped;            /* was too far behind: an observer from then on */
 };
 
 struct policy {
@@ -258,7 +260,8 @@ bool keep_lag_line(const struct store *store, const struct store_channel *channe
 void keep_drop(struct store *store, struct store_channel *channel, uint64_t line);
 /* Lets go what may go: laggards, then steps that are released and beyond keep_steps. */
 void keep_trim(struct store *store, struct store_channel *channel);
-void keep_release(struct store *store, struct store_channel *channel, const char *consumer, uint64_t below);
+void keep_release(struct store *store, struct store_channel *channel,
+                  const struct consumer_request *consumer);
 void keep_drop_step(struct store *store, struct store_channel *channel);
 /* After a change of what is held or needed: what it can give up, and whether it holds a needed step. */
 void keep_settle(struct store *store, struct store_channel *channel);
@@ -280,10 +283,10 @@ bool budget_make_room(struct store *store, struct budget *budget, uint64_t size)
 
 /* The item of a pin that stands, or NULL. */
 struct item *pins_find(const struct store *store, uint64_t pin);
-void pins_begin_stream(struct store *store, struct item *item);
+void pins_begin_stream(struct store *store, struct item *item, const char *consumer);
 void pins_end_stream(struct store *store, struct item *item);
-/* Once all that goes together has gone: pins_fit. */
-void pins_item_gone(struct store *store, struct item *item);
+/* It has gone from its channel. Once all that goes together has gone: pins_fit. */
+void pins_item_gone(struct store *store, const struct store_channel *channel, struct item *item);
 /* Ends idle pins, the oldest first, until what has gone fits again. */
 void pins_fit(struct store *store);
 void pins_due(struct store *store, struct item *item);

@@ -34,10 +34,10 @@ void item_unref(struct store *store, struct item *item) {
     store_put(store, item);
 }
 
-void item_gone(struct store *store, struct item *item) {
+void item_gone(struct store *store, const struct store_channel *channel, struct item *item) {
     item->held = false;
     channel_budget(store, item->shown.kind)->used -= item->shown.size;
-    if (item->pinned) pins_item_gone(store, item);
+    if (item->pinned) pins_item_gone(store, channel, item);
     item_unref(store, item);
 }
 

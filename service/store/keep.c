@@ -49,7 +49,7 @@ void keep_drop_step(struct store *store, struct store_channel *channel) {
     for (uint64_t end = history_oldest_step_end(h); h->first_held < end;) {
         struct item *item = history_drop(h);
         if (item == channel->newest_good) channel->newest_good = NULL;
-        item_gone(store, item);
+        item_gone(store, channel, item);
     }
     pins_fit(store);
     keep_settle(store, channel);
@@ -64,10 +64,13 @@ void keep_trim(struct store *store, struct store_channel *channel) {
         keep_drop_step(store, channel);
 }
 
-void keep_release(struct store *store, struct store_channel *channel, const char *id, uint64_t below) {
+void keep_release(struct store *store, struct store_channel *channel,
+                  const struct consumer_request *request) {
     struct policy *policy = channel->policy;
-    struct consumer *consumer = policy ? policy_consumer(policy, id) : NULL;
+    struct consumer *consumer = policy ? policy_consumer(policy, request->id) : NULL;
     if (!consumer) return;
+    uint64_t below = request->release_below;
+    if (request->ends_pins && below > consumer->pins_below) consumer->pins_below = below;
     bool held_the_minimum = !consumer->dropped && consumer->below == policy->minimum;
     if (below > consumer->below) {
         consumer->below = below;

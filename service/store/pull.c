@@ -82,7 +82,7 @@ static bool of_blocks_outside(struct question *q) {
 static bool of_a_held_item(struct question *q) {
     if (!q->item || q->item->shown.failed) return false;
     q->item->references++;
-    if (q->item->shown.tensors) pins_begin_stream(q->store, q->item);
+    if (q->item->shown.tensors) pins_begin_stream(q->store, q->item, q->request->consumer.id);
     q->pull->item = &q->item->shown;
     return refuse(q, SW_OK);
 }

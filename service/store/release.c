@@ -8,7 +8,7 @@ void release_apply(struct store *store, const struct channel_key *key, uint64_t 
     if (!consumer->id || consumer->id[0] == '\0') return;
     if (generation != 0 && generation != store->generation) return;
     struct store_channel *channel = channel_find(store, key);
-    if (channel) keep_release(store, channel, consumer->id, consumer->release_below);
+    if (channel) keep_release(store, channel, consumer);
 }
 
 sw_status store_release(struct store *store, const struct release_request *request, sw_error *error) {

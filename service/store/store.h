@@ -72,7 +72,8 @@ struct store_item {
     const char *message;        /* failed: why */
 };
 
-/* Gives a reference back. For TENSORS this is the end of a stream: the last one starts the pin's 30 s. */
+/* Gives a reference back. For TENSORS this is the end of a stream: the last one starts the pin's 30 s, or
+ * ends it where the item has gone and everyone who streamed it will no longer name the pin. */
 void store_item_release(struct store *store, const struct store_item *item);
 
 /* ---- publishing ---- */

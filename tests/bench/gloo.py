@@ -21,7 +21,6 @@ from torch_support import collectives, launcher, parallel_state
 from torch_support.sidecars import sidecar
 
 MIB = 1 << 20
-PINNED = MIB  # so that a step that was pulled and has gone leaves its memory to the next at once, not after half a minute
 METRICS = [{f"train/policy/some_loss_component_no_{i:02}": i * 0.1234567 + j for i in range(20)} for j in range(8)]
 
 
@@ -82,7 +81,7 @@ def join(beside):
     own, address = beside or (None, None)
     owner = None
     if parallel_state.is_last_stage():
-        owner = stagewire.Client(own) if beside else stagewire.Endpoint("bench", stage=rank, stage_count=count, pinned_bytes=PINNED)
+        owner = stagewire.Client(own) if beside else stagewire.Endpoint("bench", stage=rank, stage_count=count)
         address = address or owner.address
     shared = [address]
     dist.broadcast_object_list(shared, src=count - 1)
@@ -107,7 +106,7 @@ def bench(rounds, beside):
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     for count in (2, 4):
-        for beside in (contextlib.nullcontext(), sidecar(count - 1, count, "--pinned-bytes", str(PINNED), run_id="bench")):
+        for beside in (contextlib.nullcontext(), sidecar(count - 1, count, run_id="bench")):
             with beside as endpoints:
                 if launcher.launch(lambda: bench(rounds, endpoints), count):
                     return 1

@@ -39,14 +39,14 @@ class Built:
     def get_metrics_request(self):
         return self.pb.GetLossMetricsRequest(
             address=self.address(), latest=True, wait=self.pb.Wait(no_wait=True, wait_ms=1500),
-            consumer=self.pb.Consumer(id="rank-1", release_below=77))
+            consumer=self.pb.Consumer(id="rank-1", release_below=77, ends_pins=True))
 
     def stream_tensors_request(self):
         ranges = [self.pb.TensorRange(name="weight", first_block=5, block_count=6),
                   self.pb.TensorRange(name="损失", block_count=2**64 - 1), self.pb.TensorRange(name="weight", first_block=1)]
         return self.pb.StreamTensorsRequest(
             address=self.address(), latest=True, wait=self.pb.Wait(no_wait=True, wait_ms=1500),
-            consumer=self.pb.Consumer(id="rank-1", release_below=77), ranges=ranges, manifest_only=True, pin=2**64 - 1,
+            consumer=self.pb.Consumer(id="rank-1", release_below=77, ends_pins=True), ranges=ranges, manifest_only=True, pin=2**64 - 1,
             hand_over=8)
 
     def manifest(self):
@@ -65,7 +65,8 @@ class Built:
             address=self.address(), kind=self.pb.ITEM_KIND_METRICS, all=True, reason=self.pb.CLOSE_REASON_ABORTED, message="why")
 
     def release_request(self):
-        consumers = [self.pb.Consumer(id=i, release_below=below) for i, below in [("a", 1), ("b", 2**64 - 1), ("a", 3)]]
+        consumers = [self.pb.Consumer(id=i, release_below=below, ends_pins=ends)
+                     for i, below, ends in [("a", 1, False), ("b", 2**64 - 1, True), ("a", 3, False)]]
         return self.pb.ReleaseRequest(address=self.address(), kind=self.pb.ITEM_KIND_OBJECT, consumers=consumers)
 
     def attach_request(self):

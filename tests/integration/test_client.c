@@ -9,6 +9,7 @@
 
 #include <stagewire/client.h>
 
+#include "proto/base/clock.h"
 #include "tests/support/client.h"
 #include "tests/support/test.h"
 
@@ -417,6 +418,58 @@ Test(client, an_observer_has_nothing_to_release) {
     sw_address channel = STEP(0);
     bench_fails(&b, sw_client_release(b.client, &channel, SW_METRICS, 4, 0, &b.error), SW_FAILED_PRECONDITION,
                 SW_REASON_NONE);
+}
+
+static sw_lease *expect_consumer_of_tensors(const char *id) {
+    sw_lease *lease;
+    sw_channel_policy policy = {
+        .channel = "tensors", .kind = SW_TENSORS, .keep_steps = 1, .consumers = &id, .consumer_count = 1};
+    sw_attachment attachment = {.stage = 3, .stage_count = 4, .policies = &policy, .policy_count = 1};
+    bench_ok(&b, sw_attach(b.publisher, &attachment, 0, &lease, NULL, &b.error));
+    return lease;
+}
+
+static void pull_tensors_whole(sw_client *client, uint64_t step) {
+    sw_tensors *tensors;
+    sw_pull pull = {.address = STEP(step)};
+    pull.address.channel = "tensors";
+    bench_ok(&b, sw_client_get_tensors(client, &pull, NULL, 0, &tensors, &b.error));
+    sw_tensors_destroy(tensors);
+}
+
+static uint64_t pinned_bytes(void) {
+    sw_info *info;
+    bench_ok(&b, sw_client_info(b.client, 0, &info, &b.error));
+    uint64_t bytes = info->streams > 0 ? UINT64_MAX : info->pinned_bytes;
+    sw_info_destroy(info);
+    return bytes;
+}
+
+/* An endpoint may hear of a stream's end after its consumer. A pin that lasts, lasts longer than this. */
+static void expect_pinned(uint64_t bytes) {
+    int64_t end = clock_now_ms(&clock_system) + 10000;
+    while (pinned_bytes() != bytes) cr_assert_lt(clock_now_ms(&clock_system), end);
+}
+
+Test(client, what_its_consumer_has_whole_gives_its_memory_back_and_what_an_observer_pulled_does_not) {
+    sw_lease *lease = expect_consumer_of_tensors("stage-0");
+    sw_client *consumer = bench_client(&b, "stage-0");
+    sw_address channel = {.channel = "tensors"};
+    publish_tensors(5);
+    pull_tensors_whole(consumer, 5);
+    publish_tensors(6);
+    pull_tensors_whole(consumer, 6);
+    expect_pinned(0);
+    publish_tensors(7);
+    bench_ok(&b, sw_client_release(consumer, &channel, SW_TENSORS, 7, 0, &b.error));
+    expect_pinned(0);
+    pull_tensors_whole(consumer, 7);
+    pull_tensors_whole(b.client, 7);
+    publish_tensors(8);
+    pull_tensors_whole(consumer, 8);
+    expect_pinned(sizeof big + sizeof small);
+    sw_client_close(consumer);
+    sw_lease_release(lease);
 }
 
 /* ---- fork ---- */

@@ -51,6 +51,11 @@ class Consumers(unittest.TestCase):
     def load(self):
         return self.daemon.stage.GetStageInfo(pb.GetStageInfoRequest(), timeout=10)
 
+    def wait_for_no_stream(self):
+        end = time.monotonic() + 10
+        while self.load().load.streams and time.monotonic() < end:
+            pass
+
     def test_publishing_takes_the_same_time_with_none_with_one_that_stalls_and_with_one_killed_in_mid_stream(self):
         self.seconds_for_all_steps("warm-up")
         alone = self.seconds_for_all_steps("alone")
@@ -74,11 +79,28 @@ class Consumers(unittest.TestCase):
             self.assertLessEqual(info.held_bytes, info.store_bytes)
         self.assertEqual(self.load().load.pinned_bytes, HELD)
         consumer.kill()
-        end = time.monotonic() + 10
-        while self.load().load.streams and time.monotonic() < end:
-            pass
+        self.wait_for_no_stream()
         load = self.load().load
         self.assertEqual((load.streams, load.waiting, load.open_calls), (0, 0, 1))
+
+    def pinned_after_a_release_of(self, step, **ends_pins):
+        """A consumer has pulled a step and released it, and the next one was published."""
+        self.publish("acts", step, BLOCK)
+        pull = pb.StreamTensorsRequest(address=address("acts", step), consumer=pb.Consumer(id="a"))
+        list(self.daemon.stage.StreamTensors(pull, timeout=30))
+        self.wait_for_no_stream()
+        consumer = pb.Consumer(id="a", release_below=step + 1, **ends_pins)
+        self.daemon.stage.Release(pb.ReleaseRequest(address=address("acts"), kind=pb.ITEM_KIND_TENSORS, consumers=[consumer]), timeout=10)
+        self.publish("acts", step + 1, BLOCK)
+        return self.load().load.pinned_bytes
+
+    def test_memory_comes_back_at_once_where_its_consumer_ends_its_pins_and_not_where_it_only_releases(self):
+        policy = pb.ChannelPolicy(channel="acts", kind=pb.ITEM_KIND_TENSORS, consumers=["a"])
+        lease = self.daemon.stage.Attach(pb.AttachRequest(stage=3, stage_count=4, policies=[policy]))
+        self.addCleanup(lease.cancel)
+        next(lease)
+        self.assertEqual(self.pinned_after_a_release_of(0, ends_pins=True), 0)
+        self.assertEqual(self.pinned_after_a_release_of(1), BLOCK)
 
 
 if __name__ == "__main__":

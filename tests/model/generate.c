@@ -213,6 +213,7 @@ static void add_release(struct generator *g) {
     o->consumer = ONE_OF(g, 0, 1, 1, 2);
     o->both = o->consumer && chance(g, 25);
     o->below = back(g->top[o->kind][o->name], below(g, 7) - 1);
+    o->ends_pins = chance(g, 70);
 }
 
 static void draw_wait(struct generator *g, struct operation *o) {
@@ -232,9 +233,10 @@ static void add_pull(struct generator *g) {
     o->call = (uint32_t)ONE_OF(g, 0, 0, 0, 0, 1);
     draw_wait(g, o);
     o->latest = chance(g, 15);
-    if (chance(g, 15)) {
+    if (chance(g, g->calm ? 60 : 15)) {
         o->consumer = below(g, 2);
         o->below = chance(g, 80) ? o->step : 0;
+        o->ends_pins = chance(g, 70);
     }
     o->keep_open = chance(g, 25);
     if (o->keep_open) remember(&g->streams, o->handle);

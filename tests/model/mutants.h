@@ -34,6 +34,10 @@
     X(PIN_NEVER_ENDS, "a pin never ends")                                                                    \
     X(PIN_ENDS_IN_STREAM, "a pin ends while its stream goes on")                                             \
     X(PINNED_WITHOUT_LIMIT, "pins keep more than pinned_bytes")                                              \
+    X(WORD_KEEPS_PIN, "a pin stands although all who streamed have ended it")                                \
+    X(RELEASE_ENDS_PIN, "a pin ends with a release that says nothing of pins")                               \
+    X(OBSERVER_LOSES_PIN, "a pin ends although an observer streamed")                                        \
+    X(CONSUMER_LOSES_PIN, "a pin ends although a consumer that streamed has yet to end it")                  \
     X(DRAIN_BEFORE_LOST, "shutting down before lost")                                                        \
     X(DRAIN_PUBLISHES, "a drain lets publishes in")                                                          \
     X(DRAIN_HANGS, "a drain lets waits hang")                                                                \

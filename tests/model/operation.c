@@ -82,7 +82,8 @@ static void pull_print(const struct operation *o, FILE *out) {
     if (o->latest) fprintf(out, " latest");
     wait_print(o, out);
     if (o->consumer != NOBODY)
-        fprintf(out, " consumer %s below %" PRIu64, consumer_names[o->consumer], o->below);
+        fprintf(out, " consumer %s below %" PRIu64 "%s", consumer_names[o->consumer], o->below,
+                o->ends_pins ? " ends pins" : "");
     fprintf(out, "%s%s", wants[o->want], o->keep_open ? " keep open" : "");
     if (o->of >= 0) fprintf(out, " pin of #%d", o->of);
     if (o->of == UNKNOWN_PIN) fprintf(out, " unknown pin");

@@ -108,6 +108,7 @@ struct operation {
     int consumer;
     bool both; /* releases for the other consumer too */
     uint64_t below;
+    bool ends_pins; /* of the steps below */
     enum want want;
 
     enum watch_start start;

@@ -145,9 +145,34 @@ void ref_drop(struct reference *r, int channel, const bool *laggards) {
     }
 }
 
+/* A consumer may come back to whatever is not above all that it streamed. */
+static bool may_come_back(const struct reference *r, int item, int consumer) {
+    const struct channel *c = &r->channels[r->items[item].channel];
+    if (c->pins_below[consumer] > r->items[item].at.step) return false;
+    for (int i = 0; i < r->item_count; i++) {
+        if (r->items[i].channel != r->items[item].channel || !r->items[i].streamed_by[consumer]) continue;
+        if (r->items[i].at.step >= r->items[item].at.step) return true;
+    }
+    return false;
+}
+
+static bool all_ended_its_pin(const struct reference *r, int item) {
+    if (r->items[item].streamed_by_other && !is_broken(r, MUTANT_OBSERVER_LOSES_PIN)) return false;
+    for (int i = 0; i < CONSUMERS; i++)
+        if (may_come_back(r, item, i) && !is_broken(r, MUTANT_CONSUMER_LOSES_PIN)) return false;
+    return !is_broken(r, MUTANT_WORD_KEEPS_PIN);
+}
+
+void ref_item_goes(struct reference *r, int item) {
+    struct item *i = &r->items[item];
+    if (!i->held) return;
+    i->held = false;
+    i->ended = all_ended_its_pin(r, item);
+}
+
 void ref_step_evict(struct reference *r, int channel, uint64_t step) {
     for (int i = 0; i < r->item_count; i++)
-        if (r->items[i].channel == channel && r->items[i].at.step == step) r->items[i].held = false;
+        if (r->items[i].channel == channel && r->items[i].at.step == step) ref_item_goes(r, i);
     ref_bound_pinned(r);
 }
 
@@ -171,7 +196,7 @@ bool ref_item_is_pinned(const struct reference *r, int item) {
     const struct item *i = &r->items[item];
     if (is_broken(r, MUTANT_PIN_HOLDS_NOTHING)) return false;
     if (i->streams && !is_broken(r, MUTANT_PIN_ENDS_IN_STREAM)) return true;
-    if (i->pin_until == REFERENCE_NEVER) return false;
+    if (i->ended || i->pin_until == REFERENCE_NEVER) return false;
     return i->pin_until >= r->now || is_broken(r, MUTANT_PIN_NEVER_ENDS);
 }
 

@@ -145,7 +145,7 @@ void ref_begin_generation(struct reference *r, uint64_t generation) {
     r->generation = generation;
     ref_end_publishes(r, ALL_CHANNELS, SW_REASON_STALE_GENERATION);
     for (int i = 0; i < r->item_count; i++)
-        if (!is_broken(r, MUTANT_ITEMS_SURVIVE_GENERATION)) r->items[i].held = false;
+        if (!is_broken(r, MUTANT_ITEMS_SURVIVE_GENERATION)) ref_item_goes(r, i);
     for (int i = 0; i < r->channel_count; i++)
         if (is_broken(r, MUTANT_ITEMS_SURVIVE_GENERATION)) r->channels[i].generation = generation;
     ref_bound_pinned(r);

@@ -2,6 +2,19 @@
 
 #include "tests/model/reference_state.h"
 
+/* Whoever is expected to say when it is done with the pin, or anybody else. */
+static void note_streamer(struct reference *r, int index, int consumer) {
+    struct item *item = &r->items[index];
+    const struct channel *c = &r->channels[item->channel];
+    if (!ref_item_is_pinned(r, index)) item->streamed_by_other = false;
+    item->ended = false;
+    if (item->held && consumer != NOBODY && c->declared && c->policy.consumers[consumer] &&
+        c->pins_below[consumer] <= item->at.step)
+        item->streamed_by[consumer] = true;
+    else
+        item->streamed_by_other = true;
+}
+
 static struct reply serve(struct reference *r, const struct wait *wait, int index) {
     struct item *item = &r->items[index];
     const struct channel *c = &r->channels[item->channel];
@@ -10,6 +23,7 @@ static struct reply serve(struct reference *r, const struct wait *wait, int inde
     if (o->want == WANT_FAR_BLOCK) return reply_refused(SW_REASON_BAD_RANGE, "%s", "");
     if (c->kind == SW_TENSORS) {
         r->pins[o->handle] = index + 1;
+        note_streamer(r, index, o->consumer);
         item->streams++;
     }
     r->streams[r->stream_count++] = (struct stream){.open = true, .handle = o->handle, .item = index};
@@ -31,9 +45,12 @@ void ref_stream_finish(struct reference *r, int handle) {
     }
 }
 
-static void apply_release(struct reference *r, int channel, int consumer, uint64_t below) {
+static void apply_release(struct reference *r, int channel, int consumer, const struct operation *o) {
     struct channel *c = &r->channels[channel];
+    uint64_t below = o->below;
+    bool ends_pins = o->ends_pins || is_broken(r, MUTANT_RELEASE_ENDS_PIN);
     if (!c->declared || !c->policy.consumers[consumer]) return;
+    if (ends_pins && below > c->pins_below[consumer]) c->pins_below[consumer] = below;
     if (below > c->below[consumer] || is_broken(r, MUTANT_RELEASE_GOES_BACK)) c->below[consumer] = below;
     ref_channel_trim(r, channel);
 }
@@ -47,8 +64,8 @@ struct reply ref_release(struct reference *r, const struct operation *o) {
     if (ref_resolve_stage(r, o, &stage, &refusal)) return refusal;
     int channel = ref_channel_find(r, stage, o->group, o->name, o->kind);
     bool now = !o->generation || o->generation == r->generation;
-    if (channel != NONE && now) apply_release(r, channel, o->consumer, o->below);
-    if (channel != NONE && now && o->both) apply_release(r, channel, 0, o->below);
+    if (channel != NONE && now) apply_release(r, channel, o->consumer, o);
+    if (channel != NONE && now && o->both) apply_release(r, channel, 0, o);
     return reply_ok("%s", "");
 }
 
@@ -59,7 +76,7 @@ struct reply ref_pull(struct reference *r, const struct operation *o) {
     if (ref_resolve_stage(r, o, &wait.stage, &refusal)) return refusal;
     int channel = ref_channel_find(r, wait.stage, o->group, o->name, o->kind);
     bool now = !o->generation || o->generation == r->generation;
-    if (o->consumer != NOBODY && channel != NONE && now) apply_release(r, channel, o->consumer, o->below);
+    if (o->consumer != NOBODY && channel != NONE && now) apply_release(r, channel, o->consumer, o);
     int pinned = o->of >= 0 && r->pins[o->of] ? r->pins[o->of] - 1 : NONE;
     if (pinned != NONE && ref_item_is_pinned(r, pinned)) return serve(r, &wait, pinned);
     return ref_wait_or_answer(r, wait);

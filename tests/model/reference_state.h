@@ -36,7 +36,7 @@ struct channel {
     bool declared;
     struct policy policy;
     uint64_t next_step;
-    uint64_t below[CONSUMERS];
+    uint64_t below[CONSUMERS], pins_below[CONSUMERS];
     bool dropped[CONSUMERS];
     struct closing closing;
 };
@@ -50,7 +50,9 @@ struct item {
     uint64_t size;
     int order; /* of publication, among all that gives way to make room */
     int streams;
-    int64_t pin_until; /* REFERENCE_NEVER: no pin */
+    int64_t pin_until;             /* REFERENCE_NEVER: no pin */
+    bool streamed_by[CONSUMERS];   /* that had yet to end its pin */
+    bool streamed_by_other, ended; /* by anybody else; its pin, by all */
 };
 
 struct publish {
@@ -184,6 +186,8 @@ void ref_drop(struct reference *r, int channel, const bool *laggards);
 /* Drops laggards, and lets go of what may go. */
 void ref_channel_trim(struct reference *r, int channel);
 void ref_step_evict(struct reference *r, int channel, uint64_t step);
+/* It is held no longer. */
+void ref_item_goes(struct reference *r, int item);
 /* Ends pins until what has gone and lives on for them fits. */
 void ref_bound_pinned(struct reference *r);
 uint64_t ref_pinned_bytes(const struct reference *r);

@@ -101,8 +101,8 @@ struct reply ask_close(struct store_target *t, const struct operation *o) {
 }
 
 struct reply ask_release(struct store_target *t, const struct operation *o) {
-    struct consumer_request consumers[] = {{consumer_names[o->consumer], o->below},
-                                           {consumer_names[0], o->below}};
+    struct consumer_request consumers[] = {{consumer_names[o->consumer], o->below, o->ends_pins},
+                                           {consumer_names[0], o->below, o->ends_pins}};
     struct release_request request = {
         .address = address_of(o), .kind = o->kind, .consumers = consumers, .consumer_count = o->both ? 2 : 1};
     sw_error error;
@@ -178,7 +178,7 @@ static void fill_pull(struct store_target *t, const struct operation *o, struct 
         .address = address_of(o),
         .latest = o->latest,
         .wait = {.no_wait = o->no_wait, .wait_ms = o->wait_ms > 0 ? (uint32_t)o->wait_ms : 0},
-        .consumer = {o->consumer == NOBODY ? "" : consumer_names[o->consumer], o->below},
+        .consumer = {o->consumer == NOBODY ? "" : consumer_names[o->consumer], o->below, o->ends_pins},
         .pin = pin_of(t, o),
     };
     if (o->kind != SW_TENSORS || o->want == WANT_ALL) return;

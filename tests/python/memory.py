@@ -59,8 +59,8 @@ print(peak.rise)
 """
 
 GOES_ON = MEASURING + """
-# Little is kept, and nothing for half a minute in case that a stream broke.
-endpoint = stagewire.Endpoint("run", ["127.0.0.1:0"], stage=1, stage_count=2, keep_steps=16, pin=0.05, linger=0)
+# Little is kept.
+endpoint = stagewire.Endpoint("run", ["127.0.0.1:0"], stage=1, stage_count=2, keep_steps=16, linger=0)
 stages = {stage: stagewire.Pipeline(stage, 2, run_id="run", last_stage_endpoint=endpoint.address,
                                     publisher=endpoint.publisher if stage else None) for stage in (1, 0)}
 metrics = [{f"loss {i}": i * 0.5 for i in range(20)}] * 8

@@ -29,8 +29,8 @@ def environment(**variables):
 class Stages:
     """A pipeline of threads: `each(work)` runs work(pipeline) on every stage and brings what it returned or raised."""
 
-    def __init__(self, count, pin=None, **options):
-        self.endpoint = stagewire.Endpoint("run", stage=count - 1, stage_count=count, linger=0, pin=pin)
+    def __init__(self, count, **options):
+        self.endpoint = stagewire.Endpoint("run", stage=count - 1, stage_count=count, linger=0)
         self.threads = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(count)]
         opened = [thread.submit(stagewire.Pipeline, stage, count, run_id="run", timeout=20,
                                 publisher=self.endpoint.publisher if stage == count - 1 else None,
@@ -210,7 +210,7 @@ class Flat(unittest.TestCase):
                         pipeline.broadcast_tensors_from_last_stage(tensors)
                         pipeline.broadcast_obj_from_pp_rank({"x": [1, 2]} if pipeline.is_last else None)
             return work
-        with Stages(2, pin=0.1) as stages:
+        with Stages(2) as stages:
             stages.each(steps(range(1100)))  # as many as are kept
             memory, descriptors = used()
             stages.each(steps(range(1100, 1600)))

@@ -90,7 +90,7 @@ sw_status scene_close_channel(struct scene *scene, sw_address at, sw_item_kind k
 
 sw_status scene_release(struct scene *scene, sw_address at, sw_item_kind kind, const char *consumer,
                         uint64_t below) {
-    struct consumer_request consumers[] = {{consumer, below}};
+    struct consumer_request consumers[] = {{.id = consumer, .release_below = below}};
     struct release_request release = {
         .address = at, .kind = kind, .consumers = consumers, .consumer_count = 1};
     sw_buffer *request;

@@ -157,6 +157,36 @@ Test(released, a_pull_that_leaves_the_stage_open_protects_its_step_everywhere) {
     cr_assert_eq(pull_whole(11), 11);
 }
 
+static bool may_resume(uint64_t below) {
+    return released_may_resume(&released, &address, SW_METRICS, below);
+}
+
+Test(released, who_pulls_a_step_below_may_resume_until_it_has_arrived) {
+    struct pulling pull;
+    begin(&pull, 5);
+    cr_assert_not(may_resume(5));
+    cr_assert(may_resume(6));
+    arrive(&pull);
+    cr_assert_not(may_resume(6));
+}
+
+Test(released,
+     a_pull_that_leaves_generation_or_stage_open_may_be_one_to_resume_and_another_channels_is_none) {
+    struct released_ticket ticket;
+    sw_address open = {.channel = "train", .step = 5}, other = {.channel = "aux", .step = 5};
+    released_begin(&released, &ticket, &open, SW_METRICS, false, false);
+    cr_assert(may_resume(6));
+    cr_assert_not(released_may_resume(&released, &address, SW_TENSORS, 6));
+    released_end(&released, &ticket, NULL);
+    released_begin(&released, &ticket, &other, SW_METRICS, false, false);
+    cr_assert_not(may_resume(6));
+    released_end(&released, &ticket, NULL);
+    open.group = 1;
+    released_begin(&released, &ticket, &open, SW_METRICS, false, false);
+    cr_assert_not(may_resume(6));
+    released_end(&released, &ticket, NULL);
+}
+
 Test(released, what_was_kept_is_released_by_the_caller_alone) {
     struct released_ticket ticket;
     sw_address kept = address;

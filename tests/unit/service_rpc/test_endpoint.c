@@ -96,7 +96,7 @@ static sw_lease *attach_for_c0(sw_item_kind kind) {
 }
 
 static void release_below(sw_item_kind kind, uint64_t step) {
-    const struct consumer_request c0 = {"c0", step};
+    const struct consumer_request c0 = {.id = "c0", .release_below = step};
     const struct release_request request = {
         .address = {.run_id = "", .channel = "train"}, .kind = kind, .consumers = &c0, .consumer_count = 1};
     cr_assert_eq(store_release(guard_lock(&endpoint->guard), &request, &error), SW_OK, "%s", error.message);

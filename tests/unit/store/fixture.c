@@ -330,7 +330,7 @@ struct holder *attach_with(uint64_t generation, uint32_t count, const struct dec
     return attach_as(generation, STAGE, 0, count, policies, true);
 }
 sw_status release(sw_item_kind kind, sw_address address, const char *consumer, uint64_t below) {
-    struct consumer_request who = {consumer, below};
+    struct consumer_request who = {.id = consumer, .release_below = below};
     struct release_request request = {address, kind, &who, 1};
     return store_release(store, &request, &refused);
 }

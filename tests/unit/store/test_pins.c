@@ -211,3 +211,170 @@ Test(pins, metrics_have_none) {
     end_stream(puller);
     cr_assert_eq(store_due_ms(store), CLOCK_NEVER);
 }
+
+/* ---- whose pin ends before its time ---- */
+
+/* Both must release a step before it may go. */
+static void expect_two(uint32_t lag) {
+    ATTACH_WITH(1, {.channel = "acts", .kind = SW_TENSORS, .keep = 1, .lag = lag, .consumers = {"c0", "c1"}});
+}
+static struct puller *stream_as(const char *id, uint64_t step) {
+    struct pull_request request = {.address = at("acts", step), .consumer.id = id, .wait.no_wait = true};
+    struct puller *puller = pull_request(SW_TENSORS, request, CLOCK_NEVER);
+    expect_answer(puller, "bytes");
+    return puller;
+}
+static void end_pins(const char *id, uint64_t below) {
+    struct consumer_request who = {.id = id, .release_below = below, .ends_pins = true};
+    struct release_request request = {at("acts", 0), SW_TENSORS, &who, 1};
+    expect_ok(store_release(store, &request, &refused));
+}
+/* What has gone and is still there for its pin or a stream, in bytes. */
+static uint64_t lives_on(void) {
+    return info().load.pinned_bytes;
+}
+
+Test(pins, it_ends_as_the_item_goes_where_all_that_streamed_it_have_ended_it) {
+    expect_two(0);
+    publish_steps(1, 1);
+    struct puller *c0 = stream_as("c0", 1), *again = stream_as("c0", 1), *c1 = stream_as("c1", 1);
+    uint64_t pin = pin_of(c0);
+    end_stream(c0);
+    end_stream(again);
+    end_stream(c1);
+    long with_one_item = allocations();
+    publish_steps(2, 2);
+    end_pins("c0", 2);
+    cr_assert_eq(info().held_bytes, 20, "c1 has yet to release it");
+    end_pins("c1", 2);
+    cr_assert_eq(lives_on(), 0);
+    cr_assert_eq(allocations(), with_one_item);
+    expect_refusal(pull_pinned(at("acts", 1), pin), SW_OUT_OF_RANGE, SW_REASON_EVICTED);
+}
+
+Test(pins, it_ends_with_the_last_stream_where_all_ended_it_while_that_went_on) {
+    expect_two(0);
+    publish_steps(1, 1);
+    struct puller *c0 = stream_as("c0", 1), *c1 = stream_as("c1", 1);
+    publish_steps(2, 2);
+    end_pins("c0", 2);
+    end_pins("c1", 2);
+    end_stream(c0);
+    cr_assert_eq(lives_on(), 10);
+    expect_answer(c1, "bytes");
+    end_stream(c1);
+    cr_assert_eq(lives_on(), 0);
+}
+
+Test(pins, a_release_alone_ends_none) {
+    expect_two(0);
+    publish_steps(1, 1);
+    struct puller *broken = stream_as("c0", 1);
+    uint64_t pin = pin_of(broken);
+    end_stream(broken);
+    publish_steps(2, 2);
+    end_pins("c1", 2);
+    expect_ok(release(SW_TENSORS, at("acts", 0), "c0", 2));
+    cr_assert_eq(info().held_bytes, 10);
+    cr_assert(stands(pin), "c0 gives room, and comes back for what it lacks");
+}
+
+Test(pins, who_never_streamed_it_need_not_end_it) {
+    expect_two(0);
+    publish_steps(1, 1);
+    end_stream(stream_as("c0", 1));
+    publish_steps(2, 2);
+    expect_ok(release(SW_TENSORS, at("acts", 0), "c1", 2));
+    end_pins("c0", 2);
+    cr_assert_eq(lives_on(), 0);
+}
+
+static void expect_it_to_last(struct puller *puller) {
+    uint64_t pin = pin_of(puller);
+    end_stream(puller);
+    publish_steps(2, 2);
+    end_pins("c0", 2);
+    end_pins("c1", 2);
+    cr_assert_eq(lives_on(), 10);
+    advance(PIN - 1);
+    cr_assert(stands(pin));
+}
+
+Test(pins, one_that_an_observer_streamed_stands_for_its_time) {
+    expect_two(0);
+    publish_steps(1, 1);
+    end_stream(stream_as("c0", 1));
+    expect_it_to_last(stream(1));
+}
+
+Test(pins, one_that_an_undeclared_consumer_streamed_stands_for_its_time) {
+    expect_two(0);
+    publish_steps(1, 1);
+    end_stream(stream_as("c0", 1));
+    expect_it_to_last(stream_as("who", 1));
+}
+
+Test(pins, one_that_is_streamed_after_it_was_ended_stands_for_its_time) {
+    expect_two(0);
+    publish_steps(1, 1);
+    end_stream(stream_as("c0", 1));
+    end_pins("c0", 2);
+    expect_it_to_last(stream_as("c0", 1));
+}
+
+Test(pins, one_that_is_streamed_by_its_pin_once_the_item_has_gone_stands_for_its_time) {
+    expect_two(0);
+    publish_steps(1, 1);
+    struct puller *c0 = stream_as("c0", 1);
+    publish_steps(2, 2);
+    end_pins("c0", 2);
+    expect_ok(release(SW_TENSORS, at("acts", 0), "c1", 2));
+    struct pull_request request = {.address = at("acts", 1), .consumer.id = "c1", .pin = pin_of(c0)};
+    struct puller *late = pull_request(SW_TENSORS, request, CLOCK_NEVER);
+    expect_answer(late, "bytes");
+    end_stream(c0);
+    end_stream(late);
+    cr_assert_eq(lives_on(), 10);
+}
+
+Test(pins, a_consumer_may_name_one_of_an_older_generation) {
+    expect_two(0);
+    publish_steps(1, 1);
+    struct puller *c0 = stream_as("c0", 1);
+    attach(2, STAGE, 0);
+    struct pull_request request = {
+        .address = of_generation(1, at("acts", 1)), .consumer.id = "c0", .pin = pin_of(c0)};
+    cr_assert_eq(pull_request(SW_TENSORS, request, CLOCK_NEVER)->pull.item, c0->pull.item);
+}
+
+Test(pins, one_of_a_consumer_that_was_too_far_behind_stands_for_its_time) {
+    expect_two(1);
+    publish_steps(1, 1);
+    struct puller *broken = stream_as("c1", 1);
+    uint64_t pin = pin_of(broken);
+    end_stream(broken);
+    end_pins("c0", 100);
+    publish_steps(2, 3);
+    cr_assert_eq(store_dropped_consumers(store), 1);
+    cr_assert(stands(pin), "c1 comes back for what it lacks");
+}
+
+Test(pins, one_of_an_older_generation_stands_for_its_time_unless_it_was_ended) {
+    expect_two(0);
+    publish_steps(1, 2);
+    end_stream(stream_as("c0", 1));
+    end_stream(stream_as("c0", 2));
+    end_pins("c0", 2);
+    attach(2, STAGE, 0);
+    cr_assert_eq(lives_on(), 10);
+}
+
+Test(pins, to_end_it_lets_nothing_go_that_is_held) {
+    expect_two(0);
+    publish_steps(1, 1);
+    uint64_t pin = pin_of(stream_as("c0", 1));
+    end_pins("c0", 2);
+    end_pins("c1", 2);
+    cr_assert(stands(pin));
+    expect_answer(pull_now(SW_TENSORS, at("acts", 1)), "bytes");
+}

@@ -11,7 +11,7 @@ sw_address full_address(void) {
 
 struct pull_request full_pull(void) {
     static const struct tensor_range ranges[] = {{"weight", 5, 6}, {"损失", 0, UINT64_MAX}, {"weight", 1, 0}};
-    return (struct pull_request){full_address(), true, {true, 1500}, {"rank-1", 77}, ranges, 3, true,
+    return (struct pull_request){full_address(), true, {true, 1500}, {"rank-1", 77, true}, ranges, 3, true,
                                  UINT64_MAX,     8};
 }
 
@@ -33,7 +33,8 @@ struct close_channel_request full_close(void) {
 }
 
 struct release_request full_release(void) {
-    static const struct consumer_request consumers[] = {{"a", 1}, {"b", UINT64_MAX}, {"a", 3}};
+    static const struct consumer_request consumers[] = {
+        {"a", 1, false}, {"b", UINT64_MAX, true}, {"a", 3, false}};
     return (struct release_request){full_address(), SW_OBJECT, consumers, 3};
 }
 
@@ -60,7 +61,7 @@ struct channel_closed full_closed(void) {
 
 struct stage_info full_info(void) {
     static const struct lease_info leases[] = {{3, 0, 4, false}, {2, 1, 4, true}};
-    static const struct consumer_request consumers[] = {{"a", 5}};
+    static const struct consumer_request consumers[] = {{"a", 5, false}};
     static const char *const features[] = {"pins", "x"}, *const rights[] = {"watch", "pull"},
                              *const patterns[] = {"stage-*"}, *const warnings[] = {"careful"};
     static struct channel_info channels[2];

@@ -47,6 +47,7 @@ Test(messages, a_pull_of_metrics_comes_back_the_same) {
     cr_assert_eq(back.wait.wait_ms, 1500);
     cr_assert_str_eq(back.consumer.id, "rank-1");
     cr_assert_eq(back.consumer.release_below, 77);
+    cr_assert(back.consumer.ends_pins);
     cr_assert_eq(back.range_count, 0);
 }
 
@@ -274,6 +275,8 @@ Test(messages, a_release_comes_back_the_same) {
     cr_assert_eq(back.consumer_count, 3);
     cr_assert_str_eq(back.consumers[1].id, "b");
     cr_assert_eq(back.consumers[1].release_below, UINT64_MAX);
+    cr_assert(back.consumers[1].ends_pins);
+    cr_assert_not(back.consumers[0].ends_pins);
 }
 
 Test(messages, a_word_of_an_exchange_comes_back_with_its_value_and_digest) {

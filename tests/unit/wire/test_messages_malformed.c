@@ -305,7 +305,7 @@ Test(malformed, a_close_names_a_channel_or_says_all) {
 }
 
 Test(malformed, whoever_releases_has_a_name) {
-    const struct consumer_request consumers[] = {{"a", 1}, {"", 1}};
+    const struct consumer_request consumers[] = {{"a", 1, false}, {"", 1, false}};
     struct release_request release = full_release();
     release.consumers = consumers, release.consumer_count = 2;
     REFUSE("consumers[1].id", release_request, release_request_decode, release);

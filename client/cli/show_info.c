@@ -80,9 +80,9 @@ static void add_hand_over(struct text_table *table, const sw_hand_over_info *han
     text_table_add(table, "memory");
     text_table_add(table, "%s",
                    !hand_over->is_open ? "not handed over: no Unix socket; tensors go as chunks"
-                   : hand_over->is_used
-                       ? "handed over, to and from this client too"
-                       : "handed over on its Unix socket; to and from this client go chunks");
+                   : hand_over->is_reached
+                       ? "may be handed over, to and from this client too"
+                       : "may be handed over on its Unix socket; to and from this client go chunks");
     if (!hand_over->is_open) return;
     text_table_add(table, "handed in, out");
     text_table_add(table, "%" PRIu64 ", %" PRIu64 " tensors; %" PRIu64 ", %" PRIu64 " bytes",
@@ -282,10 +282,10 @@ static void put_security_json(FILE *out, const sw_security_info *security) {
 
 static void put_hand_over_json(FILE *out, const sw_hand_over_info *hand_over) {
     fprintf(out,
-            "\"hand_over\": {\"open\": %s, \"used\": %s, \"connections\": %" PRIu64 ", \"waiting\": %" PRIu64
-            ", \"tensors_in\": %" PRIu64 ", \"bytes_in\": %" PRIu64 ", \"tensors_out\": %" PRIu64
-            ", \"bytes_out\": %" PRIu64 "}, ",
-            hand_over->is_open ? "true" : "false", hand_over->is_used ? "true" : "false",
+            "\"hand_over\": {\"open\": %s, \"reached\": %s, \"connections\": %" PRIu64
+            ", \"waiting\": %" PRIu64 ", \"tensors_in\": %" PRIu64 ", \"bytes_in\": %" PRIu64
+            ", \"tensors_out\": %" PRIu64 ", \"bytes_out\": %" PRIu64 "}, ",
+            hand_over->is_open ? "true" : "false", hand_over->is_reached ? "true" : "false",
             hand_over->connections, hand_over->waiting, hand_over->tensors_in, hand_over->bytes_in,
             hand_over->tensors_out, hand_over->bytes_out);
 }

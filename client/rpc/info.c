@@ -146,12 +146,12 @@ static sw_security_info convert_security(const struct security_info *from) {
     };
 }
 
-/* Whether this client uses it is seen by connecting, as the first large tensor would. */
+/* Whether this client reaches it is seen by connecting, as the first large tensor would. */
 static sw_hand_over_info convert_hand_over(struct info_call *call, const struct hand_over_info *from) {
     struct hand_over *own = &call->call.client->hand_over;
     sw_hand_over_info ret = {
         .is_open = from->is_open,
-        .is_used = from->is_open && hand_over_begin(own) != 0,
+        .is_reached = from->is_open && hand_over_begin(own) != 0,
         .connections = from->connections,
         .waiting = from->waiting,
         .tensors_in = from->tensors_in,

@@ -75,20 +75,20 @@ class InTls(unittest.TestCase):
 
 
 class BesideAUnixSocket(unittest.TestCase):
-    def test_it_says_whether_memory_is_handed_over(self):
+    def test_it_says_whether_memory_may_be_handed_over(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         socket = f"unix:{folder.name}/s"
         daemon = stage.Daemon("--listen", socket)
         self.addCleanup(daemon.close)
-        for target, words, used in ((socket, "memory handed over, to and from this client too", True),
-                                    (daemon.targets[0], "memory handed over on its Unix socket; to and from this client go chunks",
+        for target, words, reached in ((socket, "memory may be handed over, to and from this client too", True),
+                                    (daemon.targets[0], "memory may be handed over on its Unix socket; to and from this client go chunks",
                                      False)):
             code, out, _ = command.run("info", target)
             self.assertEqual(code, 0)
             self.assertIn(words, [" ".join(row.split()) for row in out.splitlines()])
             code, out, _ = command.run("info", target, "--json")
-            self.assertEqual(command.strict(out)["hand_over"]["used"], used)
+            self.assertEqual(command.strict(out)["hand_over"]["reached"], reached)
 
 
 if __name__ == "__main__":

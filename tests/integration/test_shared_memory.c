@@ -149,10 +149,10 @@ Test(shared_memory, what_the_library_gave_out_goes_in_and_out_as_it_is) {
     cr_assert_eq(counts().waiting, 0);
 }
 
-Test(shared_memory, info_says_who_uses_it) {
+Test(shared_memory, info_says_who_reaches_it) {
     cr_assert(counts().is_open);
-    cr_assert_not(counts().is_used, "this one is reached over TCP");
-    cr_assert(counts_of(beside).is_used);
+    cr_assert_not(counts().is_reached, "this one is reached over TCP");
+    cr_assert(counts_of(beside).is_reached);
 }
 
 Test(shared_memory, it_is_copied_once_into_memory_of_the_callers) {
@@ -235,7 +235,7 @@ static const char *path(void) {
 }
 
 static void goes_as_chunks(void) {
-    cr_assert_not(counts_of(beside).is_used);
+    cr_assert_not(counts_of(beside).is_reached);
     publish(1, one, 1);
     pull_and_check(beside, 1, one, 1);
     cr_assert_eq(counts().tensors_in, 0);

@@ -126,7 +126,7 @@ static enum cli_exit see_whether_memory(struct bench *bench, sw_client *client) 
     if (sw_client_info(client, bench->options.timeout_ms, &info, &error) != SW_OK)
         return bench_failed(bench, &error);
     bench->results.passes_memory =
-        info->hand_over.is_used && info->hand_over.bytes_out > bench->info->hand_over.bytes_out;
+        info->hand_over.is_reached && info->hand_over.bytes_out > bench->info->hand_over.bytes_out;
     sw_info_destroy(info);
     return EXIT_OK;
 }

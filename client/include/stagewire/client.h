@@ -195,10 +195,10 @@ typedef struct sw_security_info {
     const char *error;         /* why they don't */
 } sw_security_info;
 
-/* Tensors that come and go as memory instead of as chunks; counted since the endpoint began. */
+/* Tensors that come and go as memory instead of as chunks; of all clients, since the endpoint began. */
 typedef struct sw_hand_over_info {
-    bool is_open; /* the endpoint passes memory, beside a Unix socket */
-    bool is_used; /* this client passes memory with it */
+    bool is_open;    /* the endpoint passes memory, beside a Unix socket */
+    bool is_reached; /* by this client: tensors of 1 MiB and more in memory of sw_buffer_create may go so */
     uint64_t connections;
     uint64_t waiting; /* pieces of memory that no publish has asked for yet */
     uint64_t tensors_in, bytes_in, tensors_out, bytes_out;

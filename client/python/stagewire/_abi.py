@@ -154,7 +154,7 @@ class SecurityInfo(ctypes.Structure):
 
 
 class HandOverInfo(ctypes.Structure):
-    _fields_ = [("is_open", c_bool), ("is_used", c_bool), ("connections", c_uint64), ("waiting", c_uint64),
+    _fields_ = [("is_open", c_bool), ("is_reached", c_bool), ("connections", c_uint64), ("waiting", c_uint64),
                 ("tensors_in", c_uint64), ("bytes_in", c_uint64), ("tensors_out", c_uint64), ("bytes_out", c_uint64)]
 
 

@@ -21,7 +21,8 @@ struct link_options {
 struct link *link_open(const struct link_options *options, const char **ret_why);
 void link_close(struct link *link);
 
-/* The calling thread, and what it starts from now on, is at that end. */
+/* The calling thread, and what it starts from now on, is at that end. gRPC's threads stay where the first
+ * client or endpoint of the process was opened. */
 void link_go_near(const struct link *link);
 void link_go_far(const struct link *link);
 

@@ -130,16 +130,16 @@ int main(void) {
         daemon_start((const char *const[]){"--listen", LINK_NEAR_ADDRESS ":0", "--listen", socket, "--run-id",
                                            "run-a", "--insecure-plaintext", NULL});
     holds(daemon != NULL, "no endpoint");
-    sw_client *near = client_of(socket);
-    for (uint64_t step = 0; step < PULLS; step++) publish(near, step);
     link_go_far(link);
-    sw_client *far = client_of(daemon_target(daemon, 0));
+    sw_client *near = client_of(socket), *far = client_of(daemon_target(daemon, 0));
+    for (uint64_t step = 0; step < PULLS; step++) publish(near, step);
     pull_metrics(far);
     watch_metrics(far, near);
     pull_tensor(far, near);
     struct link_counts counts = link_count(link);
     printf("%" PRIu64 " packets, %" PRIu64 " lost, %" PRIu64 " crowded out\n", counts.packets, counts.lost,
            counts.crowded_out);
+    holds(counts.bytes > TENSOR_BYTES && counts.lost > 0, "it did not come over the link");
     sw_client_close(far);
     sw_client_close(near);
     int status = daemon_stop(daemon);

@@ -17,19 +17,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PACKET_MAX = 2048, QUEUE_MAX = 8192, AT_ONCE = 64 };
+enum { PACKETS_MAX = 16384, AT_ONCE = 64 };
 
 struct packet {
-    int64_t due_us;
-    uint32_t size;
-    uint8_t bytes[PACKET_MAX];
+    int64_t due_ns;
+    size_t size;
 };
 
 /* One way: packets in the order of their arrival, which is that of their departure. */
 struct way {
     int from, to;
-    struct packet *queue;
+    struct packet *packets;
+    uint8_t *bytes; /* an MTU each */
     uint64_t head, tail;
+    int64_t free_ns; /* when the last of them will have been sent */
 };
 
 struct link {
@@ -48,40 +49,47 @@ static void must(bool holds, const char *what) {
     abort();
 }
 
-static int64_t now_us(void) {
+static int64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 /* ---- the two ends ---- */
 
-static void set_up(const char *name, const char *address, const char *netmask) {
-    struct ifreq request = {0};
-    struct sockaddr_in in = {.sin_family = AF_INET};
-    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    must(control >= 0, "socket");
-    snprintf(request.ifr_name, IFNAMSIZ, "%s", name);
-    if (address) {
-        inet_pton(AF_INET, address, &in.sin_addr);
-        memcpy(&request.ifr_addr, &in, sizeof in);
-        must(ioctl(control, SIOCSIFADDR, &request) == 0, "SIOCSIFADDR");
-        inet_pton(AF_INET, netmask, &in.sin_addr);
-        memcpy(&request.ifr_netmask, &in, sizeof in);
-        must(ioctl(control, SIOCSIFNETMASK, &request) == 0, "SIOCSIFNETMASK");
-    }
-    must(ioctl(control, SIOCGIFFLAGS, &request) == 0, "SIOCGIFFLAGS");
-    request.ifr_flags |= IFF_UP | IFF_RUNNING;
-    must(ioctl(control, SIOCSIFFLAGS, &request) == 0, "SIOCSIFFLAGS");
-    close(control);
+static void ask(int control, unsigned long what, struct ifreq *request, const char *name) {
+    must(ioctl(control, what, request) == 0, name);
 }
 
-static int open_tun(const char *address) {
+static void set_address(int control, struct ifreq *request, unsigned long what, const char *name,
+                        const char *address) {
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    inet_pton(AF_INET, address, &in.sin_addr);
+    memcpy(&request->ifr_addr, &in, sizeof in);
+    ask(control, what, request, name);
+}
+
+static void bring_up(int control, struct ifreq *request) {
+    ask(control, SIOCGIFFLAGS, request, "SIOCGIFFLAGS");
+    request->ifr_flags |= IFF_UP | IFF_RUNNING;
+    ask(control, SIOCSIFFLAGS, request, "SIOCSIFFLAGS");
+}
+
+static int open_tun(const char *address, unsigned mtu) {
     int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI, .ifr_name = "link0"};
-    must(tun >= 0 && ioctl(tun, TUNSETIFF, &request) == 0, "TUNSETIFF");
-    set_up("link0", address, "255.255.255.252");
-    set_up("lo", NULL, NULL);
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI, .ifr_name = "link0"}, lo = {.ifr_name = "lo"};
+    must(tun >= 0 && control >= 0, "/dev/net/tun");
+    ask(tun, TUNSETIFF, &request, "TUNSETIFF");
+    set_address(control, &request, SIOCSIFADDR, "SIOCSIFADDR", address);
+    set_address(control, &request, SIOCSIFNETMASK, "SIOCSIFNETMASK", "255.255.255.252");
+    request.ifr_mtu = (int)mtu;
+    ask(control, SIOCSIFMTU, &request, "SIOCSIFMTU");
+    request.ifr_qlen = PACKETS_MAX; /* what waits for this thread is not lost */
+    ask(control, SIOCSIFTXQLEN, &request, "SIOCSIFTXQLEN");
+    bring_up(control, &request);
+    bring_up(control, &lo);
+    close(control);
     return tun;
 }
 
@@ -95,46 +103,62 @@ static int this_namespace(void) {
 
 static bool is_lost(struct link *link) {
     link->dice = link->dice * 6364136223846793005u + 1442695040888963407u;
-    return (link->dice >> 33) % 1000 < link->options.loss_permille;
+    return (link->dice >> 33) % 1000000 < link->options.loss_ppm;
+}
+
+static struct packet *packet_at(const struct way *way, uint64_t index) {
+    return &way->packets[index % PACKETS_MAX];
+}
+
+static uint8_t *bytes_at(const struct link *link, const struct way *way, uint64_t index) {
+    return way->bytes + index % PACKETS_MAX * link->options.mtu;
+}
+
+/* Its turn comes when all before it have been sent; false if that takes too long. */
+static bool queue_up(const struct link *link, struct way *way, size_t size) {
+    const struct link_options *options = &link->options;
+    int64_t now = now_ns(), turn = way->free_ns > now ? way->free_ns : now;
+    if (way->tail - way->head == PACKETS_MAX - 1) return false; /* one is for what comes next */
+    if (options->rate_mbit) {
+        if (turn - now > options->queue_us * 1000) return false;
+        turn += (int64_t)size * 8000 / options->rate_mbit;
+    }
+    way->free_ns = turn;
+    *packet_at(way, way->tail++) = (struct packet){turn + options->delay_us * 1000, size};
+    return true;
 }
 
 /* One packet, if there is one. */
 static bool take(struct link *link, struct way *way) {
-    bool has_room = way->tail - way->head < QUEUE_MAX;
-    struct packet crowded, *packet = has_room ? &way->queue[way->tail % QUEUE_MAX] : &crowded;
-    ssize_t size = read(way->from, packet->bytes, PACKET_MAX);
+    ssize_t size = read(way->from, bytes_at(link, way, way->tail), link->options.mtu);
     if (size <= 0) return false;
-    packet->size = (uint32_t)size;
-    packet->due_us = now_us() + link->options.delay_us;
+    bool lost = is_lost(link), crowded_out = !lost && !queue_up(link, way, (size_t)size);
     pthread_mutex_lock(&link->lock);
-    bool lost = is_lost(link);
     link->counts.packets++;
-    link->counts.bytes += packet->size;
+    link->counts.bytes += (uint64_t)size;
     link->counts.lost += lost;
-    link->counts.crowded_out += !lost && !has_room;
+    link->counts.crowded_out += crowded_out;
     pthread_mutex_unlock(&link->lock);
-    if (has_room && !lost) way->tail++;
     return true;
 }
 
-static void give_what_is_due(struct way *way) {
-    int64_t now = now_us();
-    for (; way->head < way->tail && way->queue[way->head % QUEUE_MAX].due_us <= now; way->head++) {
-        const struct packet *packet = &way->queue[way->head % QUEUE_MAX];
-        if (write(way->to, packet->bytes, packet->size) < 0 && errno != EIO) continue; /* lost after all */
+static void give_what_is_due(const struct link *link, struct way *way) {
+    int64_t now = now_ns();
+    for (; way->head < way->tail && packet_at(way, way->head)->due_ns <= now; way->head++) {
+        ssize_t n = write(way->to, bytes_at(link, way, way->head), packet_at(way, way->head)->size);
+        must(n > 0 || errno == EIO, "a packet"); /* EIO: that end is not up any more */
     }
 }
 
 static struct timespec until_due(const struct link *link) {
-    int64_t due = INT64_MAX, now = now_us();
+    int64_t due = INT64_MAX, now = now_ns();
     for (unsigned i = 0; i < 2; i++) {
         const struct way *way = &link->ways[i];
-        if (way->head == way->tail) continue;
-        int64_t first = way->queue[way->head % QUEUE_MAX].due_us;
-        if (first < due) due = first;
+        if (way->head < way->tail && packet_at(way, way->head)->due_ns < due)
+            due = packet_at(way, way->head)->due_ns;
     }
-    int64_t left = due == INT64_MAX ? 1000000 : due > now ? due - now : 0;
-    return (struct timespec){.tv_sec = left / 1000000, .tv_nsec = left % 1000000 * 1000};
+    int64_t left = due == INT64_MAX ? 1000000000 : due > now ? due - now : 0;
+    return (struct timespec){.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
 }
 
 static void *run(void *argument) {
@@ -148,14 +172,16 @@ static void *run(void *argument) {
         if (waits[0].revents) return NULL;
         for (unsigned i = 0; i < 2; i++) {
             for (unsigned n = 0; n < AT_ONCE && take(link, &link->ways[i]); n++) continue;
-            give_what_is_due(&link->ways[i]);
+            give_what_is_due(link, &link->ways[i]);
         }
     }
 }
 
-static struct way make_way(int from, int to) {
-    struct way way = {.from = from, .to = to, .queue = malloc(QUEUE_MAX * sizeof(struct packet))};
-    must(way.queue != NULL, "malloc");
+static struct way make_way(int from, int to, unsigned mtu) {
+    struct way way = {.from = from, .to = to};
+    way.packets = malloc(PACKETS_MAX * sizeof *way.packets);
+    way.bytes = malloc((size_t)PACKETS_MAX * mtu);
+    must(way.packets && way.bytes, "malloc");
     return way;
 }
 
@@ -172,13 +198,13 @@ struct link *link_open(const struct link_options *options, const char **ret_why)
     must(link != NULL, "calloc");
     link->options = *options;
     link->dice = options->seed;
-    int near_tun = open_tun(LINK_NEAR_ADDRESS);
+    int near_tun = open_tun(LINK_NEAR_ADDRESS, options->mtu);
     link->near = this_namespace();
     must(unshare(CLONE_NEWNET) == 0, "unshare");
-    int far_tun = open_tun(LINK_FAR_ADDRESS);
+    int far_tun = open_tun(LINK_FAR_ADDRESS, options->mtu);
     link->far = this_namespace();
-    link->ways[0] = make_way(near_tun, far_tun);
-    link->ways[1] = make_way(far_tun, near_tun);
+    link->ways[0] = make_way(near_tun, far_tun, options->mtu);
+    link->ways[1] = make_way(far_tun, near_tun, options->mtu);
     link->wake = eventfd(0, EFD_CLOEXEC);
     pthread_mutex_init(&link->lock, NULL);
     must(pthread_create(&link->thread, NULL, run, link) == 0, "pthread_create");
@@ -194,7 +220,8 @@ void link_close(struct link *link) {
     close(link->far);
     for (unsigned i = 0; i < 2; i++) {
         close(link->ways[i].from);
-        free(link->ways[i].queue);
+        free(link->ways[i].packets);
+        free(link->ways[i].bytes);
     }
     free(link);
 }

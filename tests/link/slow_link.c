@@ -13,9 +13,10 @@
 
 enum {
     DELAY_US = 20000,
-    LOSS_PERMILLE = 10,
+    LOSS_PPM = 10000,
     PULLS = 50,
     EVENTS = 500,
+    MTU = 1500,
     MIB = 1 << 20,
     TENSOR_BYTES = 4 * MIB
 };
@@ -114,7 +115,7 @@ static void pull_tensor(sw_client *far, sw_client *near) {
 }
 
 int main(void) {
-    const struct link_options options = {.delay_us = DELAY_US, .loss_permille = LOSS_PERMILLE, .seed = 1};
+    const struct link_options options = {.delay_us = DELAY_US, .loss_ppm = LOSS_PPM, .seed = 1, .mtu = MTU};
     const char *why;
     struct link *link = link_open(&options, &why);
     if (!link) {

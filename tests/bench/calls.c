@@ -107,8 +107,10 @@ static void wakes(sw_client *client, struct baseline_client *raw) {
 
 int main(int argc, char **argv) {
     rounds = bench_rounds(argc, argv);
-    struct baseline tcp_server = baseline_start(BASELINE_TCP, NULL, ANSWER);
-    struct baseline unix_server = baseline_start(BASELINE_UNIX, NULL, ANSWER);
+    struct baseline tcp_server = {BASELINE_TCP, .largest_answer = ANSWER};
+    struct baseline unix_server = {BASELINE_UNIX, .largest_answer = ANSWER};
+    baseline_start(&tcp_server);
+    baseline_start(&unix_server);
     struct baseline_client *raw_tcp = baseline_connect(&tcp_server),
                            *raw_unix = baseline_connect(&unix_server);
     char path[64];

@@ -89,8 +89,10 @@ static void publish_locally(void) {
 int main(int argc, char **argv) {
     rounds = bench_rounds(argc, argv);
     malloc_keep_for_streams();
-    struct baseline tcp_server = baseline_start(BASELINE_TCP, NULL, LARGEST);
-    struct baseline unix_server = baseline_start(BASELINE_UNIX, NULL, LARGEST);
+    struct baseline tcp_server = {BASELINE_TCP, .largest_answer = LARGEST};
+    struct baseline unix_server = {BASELINE_UNIX, .largest_answer = LARGEST};
+    baseline_start(&tcp_server);
+    baseline_start(&unix_server);
     struct baseline_client *raw_tcp = baseline_connect(&tcp_server),
                            *raw_unix = baseline_connect(&unix_server);
     char path[64];

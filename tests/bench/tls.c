@@ -148,7 +148,8 @@ int main(int argc, char **argv) {
     rounds = bench_rounds(argc, argv);
     malloc_keep_for_streams();
     make_files();
-    struct baseline server = baseline_start(BASELINE_TLS, folder, LARGEST);
+    struct baseline server = {BASELINE_TLS, .folder = folder, .largest_answer = LARGEST};
+    baseline_start(&server);
     openssl = baseline_connect(&server);
     tls_keep_openssl();
     grpc_compat_tls13_only();

@@ -91,18 +91,26 @@ static void answer(const struct baseline_client *peer, const char *data) {
     }
 }
 
-static void serve(const struct baseline *server, int listener, size_t largest) {
+static _Noreturn void serve_one(const struct baseline *server, int socket, const char *data) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    char *data = malloc(largest);
+    no_delay(socket, server->kind);
+    struct baseline_client peer = {socket, NULL};
+    if (server->kind == BASELINE_TLS)
+        peer.tls = shake_hands(socket, server->folder, TLS_server_method(), SSL_accept);
+    answer(&peer, data);
+    _exit(0);
+}
+
+static _Noreturn void serve(const struct baseline *server, int listener) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGCHLD, SIG_IGN); /* nobody asks how they ended */
+    char *data = malloc(server->largest_answer);
     bench_must_have(data, "malloc");
-    for (size_t i = 0; i < largest; i++) data[i] = (char)(i >> 12);
+    for (size_t i = 0; i < server->largest_answer; i++) data[i] = (char)(i >> 12);
     for (int socket; (socket = accept(listener, NULL, NULL)) >= 0; close(socket)) {
-        no_delay(socket, server->kind);
-        struct baseline_client peer = {socket, NULL};
-        if (server->kind == BASELINE_TLS)
-            peer.tls = shake_hands(socket, server->folder, TLS_server_method(), SSL_accept);
-        answer(&peer, data);
-        SSL_free(peer.tls);
+        pid_t process = fork();
+        bench_must_have(process >= 0, "fork");
+        if (process == 0) serve_one(server, socket, data);
     }
     _exit(0);
 }
@@ -116,8 +124,14 @@ static int listen_unix(struct baseline *server) {
     return listener;
 }
 
+static struct sockaddr_in address_of(const char *host, uint16_t port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    bench_must_have(inet_pton(AF_INET, host ? host : "127.0.0.1", &address.sin_addr) == 1, host);
+    return address;
+}
+
 static int listen_tcp(struct baseline *server) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = address_of(server->host, 0);
     socklen_t size = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bench_must_have(bind(listener, (struct sockaddr *)&address, sizeof address) == 0, "bind");
@@ -126,15 +140,13 @@ static int listen_tcp(struct baseline *server) {
     return listener;
 }
 
-struct baseline baseline_start(enum baseline_kind kind, const char *folder, size_t largest_answer) {
-    struct baseline server = {.kind = kind, .folder = folder};
-    int listener = kind == BASELINE_UNIX ? listen_unix(&server) : listen_tcp(&server);
+void baseline_start(struct baseline *server) {
+    int listener = server->kind == BASELINE_UNIX ? listen_unix(server) : listen_tcp(server);
     bench_must_have(listen(listener, 8) == 0, "listen");
-    server.process = fork();
-    bench_must_have(server.process >= 0, "fork");
-    if (server.process == 0) serve(&server, listener, largest_answer);
+    server->process = fork();
+    bench_must_have(server->process >= 0, "fork");
+    if (server->process == 0) serve(server, listener);
     close(listener);
-    return server;
 }
 
 void baseline_stop(struct baseline *server) {
@@ -153,19 +165,22 @@ static int connect_unix(const char *path) {
     return ret;
 }
 
-int tcp_connect_loopback(uint16_t port) {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+static int connect_tcp(const char *host, uint16_t port) {
+    struct sockaddr_in address = address_of(host, port);
     int ret = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bench_must_have(connect(ret, (struct sockaddr *)&address, sizeof address) == 0, "connect");
     return ret;
+}
+
+int tcp_connect_loopback(uint16_t port) {
+    return connect_tcp(NULL, port);
 }
 
 struct baseline_client *baseline_connect(const struct baseline *server) {
     struct baseline_client *client = calloc(1, sizeof *client);
     bench_must_have(client, "calloc");
     client->socket =
-        server->kind == BASELINE_UNIX ? connect_unix(server->path) : tcp_connect_loopback(server->port);
+        server->kind == BASELINE_UNIX ? connect_unix(server->path) : connect_tcp(server->host, server->port);
     no_delay(client->socket, server->kind);
     if (server->kind == BASELINE_TLS)
         client->tls = shake_hands(client->socket, server->folder, TLS_client_method(), SSL_connect);

@@ -9,17 +9,19 @@
 
 enum baseline_kind { BASELINE_TCP, BASELINE_UNIX, BASELINE_TLS /* over TCP: mTLS 1.3, AES-256-GCM */ };
 
-/* Answers each request of 8 bytes (how many bytes are wanted) with as many; ends with its parent or when
- * stopped. Start it before any thread. */
 struct baseline {
-    pid_t process;
     enum baseline_kind kind;
+    const char *host;   /* an IPv4 address to listen at; NULL: 127.0.0.1 */
+    const char *folder; /* BASELINE_TLS: holds tls.key, tls.crt and ca.crt, for both sides */
+    size_t largest_answer;
+
+    pid_t process; /* the rest is filled in by baseline_start */
     uint16_t port;
     char path[64];
-    const char *folder;
 };
-/* `folder` (BASELINE_TLS, else NULL) holds tls.key, tls.crt and ca.crt, for both sides. */
-struct baseline baseline_start(enum baseline_kind kind, const char *folder, size_t largest_answer);
+/* Answers each request of 8 bytes (how many bytes are wanted) with as many, a process a connection; ends with
+ * its parent or when stopped. Start it before any thread. */
+void baseline_start(struct baseline *server);
 void baseline_stop(struct baseline *server);
 
 struct baseline_client;

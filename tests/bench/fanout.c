@@ -39,17 +39,17 @@ static double status_mib(pid_t process, const char *field) {
 }
 
 /* From here on, the peak is what is reached from here on. */
-static double forget_peak(pid_t process) {
+static void forget_peak(pid_t process) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/clear_refs", (int)process);
     FILE *file = fopen(path, "we");
     bench_must_have(file && fputs("5", file) >= 0 && fclose(file) == 0, path);
-    return status_mib(process, "VmRSS:");
 }
 
-static double above(pid_t process, double before) {
+/* `idle` is what it had before its first pull: what it has kept since then counts. */
+static double above(pid_t process, double idle) {
     double peak = status_mib(process, "VmHWM:");
-    return peak > before ? peak - before : 0;
+    return peak > idle ? peak - idle : 0;
 }
 
 /* ---- consumers, each a process ---- */
@@ -83,10 +83,11 @@ static void consume(const char *target, FILE *ask, FILE *answer) {
     memset(into, 1, STEP_BYTES);
     malloc_keep_for_streams();
     sw_client *client = measure_open(target);
+    double idle = status_mib(getpid(), "VmRSS:");
     while (fgets(line, sizeof line, ask)) {
-        double before = forget_peak(getpid());
+        forget_peak(getpid());
         pull_together(client, atoi(line), into);
-        fprintf(answer, "%.2f\n", above(getpid(), before));
+        fprintf(answer, "%.2f\n", above(getpid(), idle));
         fflush(answer);
     }
     _exit(0);
@@ -134,14 +135,14 @@ static void fan_out(void) {
     struct row consumer = {"  memory of a consumer, a pull", "MiB", "one alone", .less_is_better = true,
                            .reach.value = 32};
     pid_t process = daemon_pid(daemon_);
-    double memory, alone;
+    double memory, alone, idle = status_mib(process, "VmRSS:");
     rate_of(1, 1, &memory);
     for (int i = 0; i < rounds; i++) {
-        double before = forget_peak(process);
-        double base = rate_of(1, 1, &alone), one = above(process, before) + 0.01;
-        before = forget_peak(process);
+        forget_peak(process);
+        double base = rate_of(1, 1, &alone), one = above(process, idle) + 0.01;
+        forget_peak(process);
         row_add(&rate, base, rate_of(PROCESSES, PULLS, &memory));
-        row_add(&endpoint, one, above(process, before));
+        row_add(&endpoint, one, above(process, idle));
         row_add(&consumer, alone + 0.01, memory / PULLS);
     }
     row_print(&rate);

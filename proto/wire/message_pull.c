@@ -110,6 +110,7 @@ sw_status stream_tensors_request_encode(const struct pull_request *request, sw_b
     message.manifest_only = request->manifest_only;
     message.pin = request->pin;
     message.hand_over = request->hand_over;
+    message.byte_limit = request->byte_limit;
     arena_init(&arena, &allocator_system, SIZE_MAX);
     bool made = ranges_to_pb(&arena, request, &message);
     sw_status status = made ? pb_pack(&message.base, ret, error) : decode_out_of_memory(&arena, error);
@@ -145,6 +146,7 @@ sw_status stream_tensors_request_decode(const void *data, size_t size, struct ar
         .manifest_only = message->manifest_only != 0,
         .pin = message->pin,
         .hand_over = message->hand_over,
+        .byte_limit = message->byte_limit,
     };
     if (!ranges_from_pb(arena, message, &request)) return decode_out_of_memory(arena, error);
     status = pull_request_check(&request, error);

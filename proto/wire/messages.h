@@ -57,7 +57,8 @@ struct pull_request {
     uint32_t range_count;
     bool manifest_only;
     uint64_t pin;
-    uint64_t hand_over; /* 0: chunks alone */
+    uint64_t hand_over;  /* 0: chunks alone */
+    uint64_t byte_limit; /* 0: none */
 };
 
 sw_status pull_request_check(const struct pull_request *request, sw_error *error);

@@ -18,8 +18,9 @@ struct cursor {
     uint64_t block, end;
     grpc_slice bytes; /* of the tensor */
     bool is_open;
-    uint64_t token; /* of the tensor's memory, where that was handed over; 0: chunks */
-    uint64_t start; /* of the tensor in that memory */
+    uint64_t bytes_sent; /* of all tensors */
+    uint64_t token;      /* of the tensor's memory, where that was handed over; 0: chunks */
+    uint64_t start;      /* of the tensor in that memory */
 };
 
 struct state {
@@ -39,7 +40,8 @@ static uint64_t bytes_left(const struct state *state, const struct cursor *curso
     return (to < length ? to : length) - from;
 }
 
-/* Only large memory that nobody can change, and only to one who is reached over a hand-over socket. */
+/* Only large memory that nobody can change, as a whole, and only to one who is reached over a hand-over
+ * socket. */
 static void hand_over(const struct call *call, struct cursor *cursor) {
     const struct state *state = call->state;
     struct hand_over *all = call->server->all->hand_over;
@@ -48,6 +50,7 @@ static void hand_over(const struct call *call, struct cursor *cursor) {
     int fd;
     cursor->token = 0;
     if (!all || name == 0 || size < LIMIT_SHARED_FROM) return;
+    if (state->pulling.request.byte_limit > 0) return;
     if (!shared_seal(buffer) || !shared_memory_of(buffer, &fd, &cursor->start)) return;
     cursor->token = hand_over_to(all, name, fd);
     if (cursor->token == 0) return;
@@ -77,6 +80,7 @@ static bool find_block(const struct call *call, struct cursor *cursor) {
     const struct pull_request *request = &state->pulling.request;
     uint32_t ranges = request->range_count > 0 ? request->range_count : state->set->count;
     if (request->manifest_only) return false;
+    if (request->byte_limit > 0 && cursor->bytes_sent >= request->byte_limit) return false;
     while (cursor->range < ranges) {
         if (!cursor->is_open) open_range(call, cursor);
         if (cursor->block < cursor->end) return true;
@@ -114,6 +118,7 @@ static grpc_byte_buffer *next_chunk(const struct state *state, struct cursor *cu
     size_t head_size = chunk_encode_header(&header, head);
     size_t offset = cursor->block * block_bytes;
     cursor->block++;
+    cursor->bytes_sent += header.size;
     return message_of_parts(head, head_size, grpc_slice_sub(cursor->bytes, offset, offset + header.size));
 }
 

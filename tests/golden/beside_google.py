@@ -47,7 +47,7 @@ class Built:
         return self.pb.StreamTensorsRequest(
             address=self.address(), latest=True, wait=self.pb.Wait(no_wait=True, wait_ms=1500),
             consumer=self.pb.Consumer(id="rank-1", release_below=77, ends_pins=True), ranges=ranges, manifest_only=True, pin=2**64 - 1,
-            hand_over=8)
+            hand_over=8, byte_limit=2**64 - 1)
 
     def manifest(self):
         pb = self.pb

@@ -145,6 +145,15 @@ class Interop(unittest.TestCase):
         self.assertEqual([t.name for t in only[0].manifest.tensors], ["x", "y"])
         self.assertEqual(len(only), 1)
 
+    def test_a_stream_with_a_limit_ends_with_the_block_that_reaches_it(self):
+        small, data = b"abc", os.urandom(3 * BLOCK + 5)
+        self.publisher.PublishTensors(parts(address("t"), [("y", pb.DATA_TYPE_U8, [3], small), ("x", pb.DATA_TYPE_U8, [len(data)], data)]), timeout=20)
+        for limit, blocks in [(1, [(0, 0)]), (3, [(0, 0)]), (4, [(0, 0), (1, 0)]), (BLOCK + 4, [(0, 0), (1, 0), (1, 1)]),
+                              (2**64 - 1, [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3)])]:
+            with self.subTest(limit=limit):
+                responses = list(self.stage.StreamTensors(pb.StreamTensorsRequest(address=address("t"), byte_limit=limit), timeout=20))
+                self.assertEqual([(r.chunk.tensor, r.chunk.block) for r in responses[1:]], blocks)
+
     def test_a_watch_tells_items_failures_closings_and_generations(self):
         self.publish(address(step=1), metrics(loss=1.0))
         watch = self.stage.WatchLossMetrics(pb.WatchLossMetricsRequest(start=pb.WATCH_START_OLDEST_HELD))

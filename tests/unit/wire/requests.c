@@ -12,7 +12,7 @@ sw_address full_address(void) {
 struct pull_request full_pull(void) {
     static const struct tensor_range ranges[] = {{"weight", 5, 6}, {"损失", 0, UINT64_MAX}, {"weight", 1, 0}};
     return (struct pull_request){full_address(), true, {true, 1500}, {"rank-1", 77, true}, ranges, 3, true,
-                                 UINT64_MAX,     8};
+                                 UINT64_MAX,     8,    UINT64_MAX};
 }
 
 struct manifest full_manifest(void) {

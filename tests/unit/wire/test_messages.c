@@ -63,6 +63,7 @@ Test(messages, a_pull_of_tensors_comes_back_the_same) {
     cr_assert(back.manifest_only);
     cr_assert_eq(back.pin, UINT64_MAX);
     cr_assert_eq(back.hand_over, 8);
+    cr_assert_eq(back.byte_limit, UINT64_MAX);
 }
 
 Test(messages, what_a_pull_leaves_out_is_zero_or_empty) {

@@ -153,14 +153,20 @@ static sw_status compare(struct reassembly *assembly, const struct manifest *man
     return status;
 }
 
+static sw_status read_manifest(const struct reassembly *assembly, const struct chunk_piece *pieces,
+                               size_t count, struct arena *arena, struct manifest *ret, sw_error *error) {
+    arena_init(arena, assembly->options.allocator, LIMIT_DECODE_BYTES);
+    sw_status status = decode(assembly, pieces, count, arena, ret, error);
+    if (status == SW_OK && !answer_fits(assembly->options.asked, assembly->options.latest, &ret->address))
+        status = broken(assembly, "the endpoint answers with another item", NULL, error);
+    return status;
+}
+
 static sw_status take_manifest(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
                                enum reassembly_news *ret_news, sw_error *error) {
     struct arena arena;
     struct manifest manifest;
-    arena_init(&arena, assembly->options.allocator, LIMIT_DECODE_BYTES);
-    sw_status status = decode(assembly, pieces, count, &arena, &manifest, error);
-    if (status == SW_OK && !answer_fits(assembly->options.asked, assembly->options.latest, &manifest.address))
-        status = broken(assembly, "the endpoint answers with another item", NULL, error);
+    sw_status status = read_manifest(assembly, pieces, count, &arena, &manifest, error);
     if (status == SW_OK && assembly->has_manifest) {
         status = compare(assembly, &manifest, &arena, ret_news, error);
     } else if (status == SW_OK) {
@@ -169,6 +175,18 @@ static sw_status take_manifest(struct reassembly *assembly, const struct chunk_p
     }
     arena_destroy(&arena);
     assembly->expects_manifest = false;
+    return status;
+}
+
+static sw_status check_manifest_beside(const struct reassembly *assembly, const struct chunk_piece *pieces,
+                                       size_t count, sw_error *error) {
+    struct arena arena;
+    struct manifest manifest;
+    sw_status status = read_manifest(assembly, pieces, count, &arena, &manifest, error);
+    if (status == SW_OK && !(address_same_item(&assembly->manifest.address, &manifest.address) &&
+                             same_content(&assembly->manifest, &manifest)))
+        status = broken(assembly, "a stream beside another one is of other content", NULL, error);
+    arena_destroy(&arena);
     return status;
 }
 
@@ -278,23 +296,40 @@ static sw_status take_run(struct reassembly *assembly, const struct shared_run *
     return SW_OK;
 }
 
-sw_status reassembly_take(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
-                          enum reassembly_news *ret_news, sw_error *error) {
+static sw_status take_message(struct reassembly *assembly, bool expects_manifest, bool is_beside,
+                              const struct chunk_piece *pieces, size_t count, enum reassembly_news *ret_news,
+                              sw_error *error) {
     enum chunk_part part;
     struct chunk_view view;
     sw_error why = {0};
     if (chunk_parse(pieces, count, &part, &view, &why) != SW_OK)
         return broken(assembly, "a message of the stream is not readable", &why, error);
-    if (assembly->expects_manifest) {
+    if (expects_manifest) {
         if (part != CHUNK_OTHER)
             return broken(assembly, "the stream does not begin with a manifest", NULL, error);
-        return take_manifest(assembly, pieces, count, ret_news, error);
+        return is_beside ? check_manifest_beside(assembly, pieces, count, error)
+                         : take_manifest(assembly, pieces, count, ret_news, error);
     }
     if (part == CHUNK_OTHER) return broken(assembly, "a message of the stream is not a block", NULL, error);
     sw_status status = part == CHUNK_CHUNK ? take_block(assembly, pieces, count, &view, error)
                                            : take_run(assembly, &view.shared, error);
     if (status == SW_OK) *ret_news = REASSEMBLY_BLOCK;
     return status;
+}
+
+sw_status reassembly_take(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
+                          enum reassembly_news *ret_news, sw_error *error) {
+    return take_message(assembly, assembly->expects_manifest, false, pieces, count, ret_news, error);
+}
+
+sw_status reassembly_take_beside(struct reassembly *assembly, bool is_first, const struct chunk_piece *pieces,
+                                 size_t count, sw_error *error) {
+    enum reassembly_news news;
+    return take_message(assembly, is_first, true, pieces, count, &news, error);
+}
+
+const struct parts *reassembly_parts(const struct reassembly *assembly) {
+    return &assembly->parts;
 }
 
 /* ---- going on, and the end ---- */

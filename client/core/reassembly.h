@@ -23,6 +23,7 @@
 #include "proto/wire/messages.h"
 
 struct reassembly;
+struct parts;
 
 /* Memory that was handed over, by the token that a message of the stream has for it: what the core knows of
  * it. Both say false for what is not there, or may still be changed. */
@@ -65,6 +66,12 @@ enum reassembly_news {
 sw_status reassembly_take(struct reassembly *assembly, const struct chunk_piece *pieces, size_t count,
                           enum reassembly_news *ret_news, sw_error *error);
 
+/* One message of another stream that goes on at the same time, for some of what is missing: its first one is
+ * a manifest too, and where that is of other content nothing but the error comes of it. Only once
+ * reassembly_manifest; errors as above. */
+sw_status reassembly_take_beside(struct reassembly *assembly, bool is_first, const struct chunk_piece *pieces,
+                                 size_t count, sw_error *error);
+
 /* NULL until one has come. */
 const struct manifest *reassembly_manifest(const struct reassembly *assembly);
 bool reassembly_whole(const struct reassembly *assembly);
@@ -78,6 +85,9 @@ uint64_t reassembly_bytes_in_all(const struct reassembly *assembly);
  * take more than half a message is left for the stream after. RESOURCE_EXHAUSTED without memory. */
 sw_status reassembly_ranges(const struct reassembly *assembly, struct arena *arena,
                             const struct tensor_range **ret_ranges, uint32_t *ret_count, sw_error *error);
+
+/* What there is to be shared by several streams: see runs.h. Only once reassembly_manifest. */
+const struct parts *reassembly_parts(const struct reassembly *assembly);
 
 /* Checks the digests and hands over the result: in the order of the wishes, or of the manifest. CHECKSUM
  * where a tensor is not what its digest says; RESOURCE_EXHAUSTED. Only once reassembly_whole; then only

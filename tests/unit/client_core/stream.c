@@ -92,3 +92,10 @@ sw_status feed(struct reassembly *assembly, struct message message, size_t piece
     free(message.data);
     return status;
 }
+
+sw_status feed_beside(struct reassembly *assembly, bool is_first, struct message message, sw_error *error) {
+    const struct chunk_piece whole = {message.data, message.size};
+    sw_status status = reassembly_take_beside(assembly, is_first, &whole, 1, error);
+    free(message.data);
+    return status;
+}

@@ -31,4 +31,7 @@ struct message block_message(const struct chunk_header *header, const void *payl
 sw_status feed(struct reassembly *assembly, struct message message, size_t piece,
                enum reassembly_news *ret_news, sw_error *error);
 
+/* The same of a stream beside the first one, in one piece. */
+sw_status feed_beside(struct reassembly *assembly, bool is_first, struct message message, sw_error *error);
+
 #endif

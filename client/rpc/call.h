@@ -23,6 +23,7 @@ enum call_next {
     CALL_AS_USUAL, /* done if it ended well, else tried again if that makes sense */
     CALL_GO_ON,    /* the next attempt at once */
     CALL_DONE,     /* with what is in `error`, which the owner may have set */
+    CALL_WAIT,     /* there are more attempts under way: `settle` once more when they have ended */
 };
 
 /* All on the loop's thread, but `destroy`. Those that may be NULL say so. */
@@ -43,6 +44,8 @@ struct call_ops {
     void (*written)(struct sw_call *call); /* may be NULL */
     /* An attempt ended as `error` says; may be NULL: CALL_AS_USUAL. */
     enum call_next (*settle)(struct sw_call *call, sw_error *error);
+    /* Ends soon what the call's `more` counts; may be NULL where that is always 0. */
+    void (*stop)(struct sw_call *call);
     /* It is over as `error` says, and the caller learns it next; may be NULL. */
     void (*done)(struct sw_call *call, const sw_error *error);
     /* Frees what the owner holds, and the owner. Any thread. */
@@ -62,8 +65,11 @@ struct sw_call {
     int64_t begun_ms, deadline_ms;
     uint32_t tries;   /* since the last progress */
     unsigned answers; /* messages of this attempt */
+    unsigned more;    /* the owner's attempts beside it */
+    int64_t asked_ms; /* when this attempt began */
     bool is_cancelled, has_failed;
-    sw_error error; /* the last attempt's; in the end the call's */
+    bool is_waiting; /* CALL_WAIT */
+    sw_error error;  /* the last attempt's; in the end the call's */
 
     _Atomic uint64_t bytes_arrived, bytes_in_all; /* of tensors */
 
@@ -97,6 +103,12 @@ sw_status call_run(struct sw_call *call, sw_error *error);
 
 /* Loop's thread: ends the attempt that is under way, and the call with this error. */
 void client_call_fail(struct sw_call *call, const sw_error *error);
+/* Loop's thread: it was cancelled, or has failed, and is over when nothing is under way any more. */
+bool call_is_ending(const struct sw_call *call);
+/* Loop's thread: one of `more` ended: counts it off. The call may be over after it. */
+void call_more_ended(struct sw_call *call);
+/* When gRPC is to give an attempt up. */
+int64_t call_deadline_ms(const struct sw_call *call);
 /* Loop's thread: something arrived, so that tries are counted anew. */
 void call_progress(struct sw_call *call);
 

@@ -68,15 +68,16 @@ static void attempt_sent(struct attempt *attempt) {
 
 static void attempt_message(struct attempt *attempt, grpc_byte_buffer *message) {
     struct sw_call *call = call_of(attempt);
-    if (call->is_cancelled || call->has_failed) return;
-    call->answers++;
+    if (call_is_ending(call)) return;
+    if (call->answers++ == 0)
+        link_answered(&call->client->link, loop_now_ms(call->client->loop) - call->asked_ms);
     sw_error error;
     if (call->ops->message(call, message, &error) != SW_OK) client_call_fail(call, &error);
 }
 
 static void attempt_written(struct attempt *attempt) {
     struct sw_call *call = call_of(attempt);
-    if (!call->is_cancelled && !call->has_failed && call->ops->written) call->ops->written(call);
+    if (!call_is_ending(call) && call->ops->written) call->ops->written(call);
 }
 
 static void attempt_ended(struct attempt *attempt, const sw_error *error);
@@ -88,8 +89,13 @@ static const struct attempt_ops attempts = {
     .ended = attempt_ended,
 };
 
+int64_t call_deadline_ms(const struct sw_call *call) {
+    return call->ops->waits ? clock_after(call->deadline_ms, ANSWER_MS) : call->deadline_ms;
+}
+
 static void try(struct sw_call *call) {
-    int64_t left_ms = call->deadline_ms - loop_now_ms(call->client->loop);
+    call->asked_ms = loop_now_ms(call->client->loop);
+    int64_t left_ms = call->deadline_ms - call->asked_ms;
     sw_buffer *request;
     bool writes_more = false;
     sw_error error;
@@ -105,7 +111,7 @@ static void try(struct sw_call *call) {
         .request = request,
         .writes_more = writes_more,
         .reads = call->ops->streams ? READS_ALL : READS_ONE,
-        .deadline_ms = call->ops->waits ? clock_after(call->deadline_ms, ANSWER_MS) : call->deadline_ms,
+        .deadline_ms = call_deadline_ms(call),
     };
     attempt_start(&call->attempt, &attempts, &start);
     sw_buffer_unref(request);
@@ -192,28 +198,49 @@ static void finish_well(struct sw_call *call) {
     finish_with(call, &error);
 }
 
+bool call_is_ending(const struct sw_call *call) {
+    return call->is_cancelled || call->has_failed;
+}
+
+static void end_when_quiet(struct sw_call *call) {
+    if (call->more > 0 || attempt_under_way(&call->attempt)) return;
+    if (!call->has_failed) say_cancelled(call);
+    finish(call);
+}
+
+static void settle(struct sw_call *call, sw_error *error) {
+    enum call_next next = call->ops->settle ? call->ops->settle(call, error) : CALL_AS_USUAL;
+    call->is_waiting = next == CALL_WAIT;
+    if (call->is_waiting)
+        call->error = *error;
+    else if (next == CALL_GO_ON)
+        try(call);
+    else if (next == CALL_DONE)
+        finish_with(call, error);
+    else if (error->code == SW_OK)
+        finish_well(call);
+    else
+        try_again_or_not(call, error);
+}
+
 static void attempt_ended(struct attempt *attempt, const sw_error *ended) {
     struct sw_call *call = call_of(attempt);
     sw_error error = *ended;
     client_ended(call->client, &error);
-    if (call->has_failed) {
-        finish(call);
-        return;
-    }
-    if (call->is_cancelled) {
-        say_cancelled(call);
-        finish(call);
-        return;
-    }
-    enum call_next next = call->ops->settle ? call->ops->settle(call, &error) : CALL_AS_USUAL;
-    if (next == CALL_GO_ON)
-        try(call);
-    else if (next == CALL_DONE)
-        finish_with(call, &error);
-    else if (error.code == SW_OK)
-        finish_well(call);
+    if (call_is_ending(call))
+        end_when_quiet(call);
     else
-        try_again_or_not(call, &error);
+        settle(call, &error);
+}
+
+void call_more_ended(struct sw_call *call) {
+    call->more--;
+    if (call_is_ending(call)) {
+        end_when_quiet(call);
+    } else if (call->is_waiting && call->more == 0) {
+        sw_error error = call->error;
+        settle(call, &error);
+    }
 }
 
 /* ---- from outside ---- */
@@ -229,22 +256,23 @@ void client_call_begin(struct sw_call *call) {
     try(call);
 }
 
+static void stop_all(struct sw_call *call) {
+    if (call->more > 0) call->ops->stop(call);
+    attempt_cancel(&call->attempt);
+}
+
 void call_cancel_now(struct sw_call *call) {
     if (!list_linked(&call->member.link) || call->is_cancelled) return;
     call->is_cancelled = true;
-    if (attempt_under_way(&call->attempt)) {
-        attempt_cancel(&call->attempt);
-        return;
-    }
-    say_cancelled(call);
-    finish(call);
+    stop_all(call);
+    end_when_quiet(call);
 }
 
 void client_call_fail(struct sw_call *call, const sw_error *error) {
     if (call->has_failed) return;
     call->has_failed = true;
     call->error = *error;
-    attempt_cancel(&call->attempt);
+    stop_all(call);
 }
 
 void call_progress(struct sw_call *call) {

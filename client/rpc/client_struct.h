@@ -9,6 +9,7 @@
 
 #include <stagewire/client.h>
 
+#include "client/core/link.h"
 #include "client/core/published.h"
 #include "client/core/released.h"
 #include "client/rpc/connection.h"
@@ -30,6 +31,7 @@ struct sw_client {
     sw_publisher publisher;
     _Atomic uint64_t attached_generation; /* of the leases that are held, or being taken up again; 0: none */
 
+    struct link link;
     struct hand_over hand_over;
     struct list members;
     struct released released;

@@ -16,6 +16,9 @@
 #define CONNECT_AGAIN_MOST_MS  1000
 #define CONNECT_TIMEOUT_MS     10000
 
+/* Longer than a training step: the next pull of many finds them open. */
+#define FURTHER_IDLE_MS 60000
+
 struct channel *channel_hold(struct channel *channel) {
     channel->holders++;
     return channel;
@@ -29,7 +32,7 @@ void channel_release(struct channel *channel) {
 
 /* ---- connecting ---- */
 
-static grpc_channel *connect_to(struct connection *connection) {
+static grpc_channel *connect_to(const struct connection *connection, bool is_further) {
     struct channel_args args;
     channel_args_client(&args);
     /* A client is a connection of its own, so that one's end is nobody else's. */
@@ -38,6 +41,7 @@ static grpc_channel *connect_to(struct connection *connection) {
     channel_args_add(&args, GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, CONNECT_AGAIN_FIRST_MS);
     channel_args_add(&args, GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, CONNECT_AGAIN_MOST_MS);
     channel_args_add(&args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
+    if (is_further) channel_args_add(&args, GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS, FURTHER_IDLE_MS);
     if (!connection->tls) return grpc_compat_channel(connection->target, &args.list);
     struct tls_identity *identity = tls_source_current(connection->tls);
     grpc_channel *grpc =
@@ -46,17 +50,31 @@ static grpc_channel *connect_to(struct connection *connection) {
     return grpc;
 }
 
-static struct channel *make_channel(struct connection *connection) {
+static struct channel *make_channel(const struct connection *connection, bool is_further) {
     struct channel *channel = malloc(sizeof *channel);
-    if (channel) *channel = (struct channel){connect_to(connection), connection->tls != NULL, 1};
+    if (channel) *channel = (struct channel){connect_to(connection, is_further), connection->tls != NULL, 1};
     return channel;
+}
+
+struct channel *connection_channel(struct connection *connection, unsigned index) {
+    if (index == 0) return connection->channel;
+    struct channel **further = &connection->more[index - 1];
+    if (!*further) *further = make_channel(connection, true);
+    return *further;
+}
+
+static void release_further(struct connection *connection) {
+    for (size_t i = 0; i < sizeof connection->more / sizeof *connection->more; i++) {
+        if (connection->more[i]) channel_release(connection->more[i]);
+        connection->more[i] = NULL;
+    }
 }
 
 /* On the loop's thread. */
 static void renew(struct wake *wake) {
     struct connection *connection = container_of(wake, struct connection, renew);
     if (!connection->channel) return;
-    struct channel *next = make_channel(connection);
+    struct channel *next = make_channel(connection, false);
     if (!next) {
         log_error("no memory for a channel with the new certificates; the old one stays",
                   LOG_TEXT("endpoint", connection->target));
@@ -64,6 +82,7 @@ static void renew(struct wake *wake) {
     }
     channel_release(connection->channel);
     connection->channel = next;
+    release_further(connection);
 }
 
 static void certificates_changed(void *context, bool taken) {
@@ -117,7 +136,7 @@ static sw_status open_tls(struct connection *connection, const char *endpoint,
 }
 
 static sw_status start(struct connection *connection, sw_error *error) {
-    connection->channel = make_channel(connection);
+    connection->channel = make_channel(connection, false);
     if (!connection->channel) return error_no_memory(error);
     connection->renew.run = renew;
     const struct tls_source_watch watch = {.changed = certificates_changed, .context = connection};
@@ -143,6 +162,7 @@ void connection_stop(struct connection *connection) {
 }
 
 void connection_end(struct connection *connection) {
+    release_further(connection);
     channel_release(connection->channel);
     connection->channel = NULL;
 }

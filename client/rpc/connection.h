@@ -7,6 +7,7 @@
 
 #include <stagewire/client.h>
 
+#include "client/core/link.h"
 #include "proto/transport/loop.h"
 #include "proto/transport/tls_source.h"
 
@@ -21,6 +22,7 @@ void channel_release(struct channel *channel);
 
 struct connection {
     struct channel *channel; /* for calls that begin now, on the loop's thread; NULL once it has ended */
+    struct channel *more[LINK_CONNECTIONS_MAX - 1]; /* NULL until they are needed */
 
     /* private */
     struct loop *loop;
@@ -33,6 +35,9 @@ struct connection {
  * and for a peer_identity that is no name; RESOURCE_EXHAUSTED. With an error nothing needs to be undone. */
 sw_status connection_open(struct connection *connection, const char *endpoint, const char *target,
                           const sw_client_options *options, struct loop *loop, sw_error *error);
+/* On the loop's thread: 0 is `channel`, others up to LINK_CONNECTIONS_MAX are further connections, which end
+ * by themselves when they were not used for a while. NULL without memory. */
+struct channel *connection_channel(struct connection *connection, unsigned index);
 /* In this order: another thread than the loop's, so that certificates are not looked at any more; the loop's,
  * when no call is left; any, when the loop has ended. */
 void connection_stop(struct connection *connection);

@@ -6,6 +6,7 @@
 #include "client/rpc/call.h"
 #include "client/rpc/finish.h"
 #include "client/rpc/pull.h"
+#include "client/rpc/spread.h"
 #include "proto/base/error.h"
 #include "proto/base/limits.h"
 #include "proto/device/device.h"
@@ -19,6 +20,7 @@ struct tensors_call {
     bool manifest_only;
     struct wishes wishes;
     struct reassembly *assembly;
+    struct spread spread;
     uint64_t blocks_before; /* this stream */
     bool starts_over;       /* the stream is being ended for another one */
     bool takes_memory;      /* this stream may hand memory over */
@@ -80,6 +82,7 @@ static sw_status encode_request(struct tensors_call *tensors, int64_t left_ms, s
     const struct manifest *manifest = reassembly_manifest(tensors->assembly);
     request.manifest_only = tensors->manifest_only;
     request.hand_over = begin_memory(tensors);
+    request.byte_limit = spread_limit(&tensors->spread);
     if (manifest) {
         request.address = manifest->address;
         request.latest = false;
@@ -113,7 +116,7 @@ static void start_over(struct tensors_call *tensors) {
 
 static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message, sw_error *error) {
     struct tensors_call *tensors = tensors_of(call);
-    if (tensors->starts_over) return SW_OK;
+    if (tensors->starts_over || spread_has_taken_over(&tensors->spread)) return SW_OK;
     struct message_pieces pieces;
     sw_status status = message_pieces_of(message, &pieces, error);
     if (status != SW_OK) return status;
@@ -128,7 +131,8 @@ static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message
     call->bytes_arrived = reassembly_bytes_arrived(tensors->assembly);
     call->bytes_in_all = reassembly_bytes_in_all(tensors->assembly);
     if (news == REASSEMBLY_STARTED_OVER) start_over(tensors);
-    return SW_OK;
+    if (news == REASSEMBLY_BLOCK) spread_measure(&tensors->spread);
+    return news == REASSEMBLY_MANIFEST ? spread_manifest_came(&tensors->spread, error) : SW_OK;
 }
 
 /* ---- between streams ---- */
@@ -164,11 +168,17 @@ static bool lacks_what_was_begun(const struct tensors_call *tensors, const sw_er
 
 static enum call_next tensors_settle(struct sw_call *call, sw_error *error) {
     struct tensors_call *tensors = tensors_of(call);
-    if (tensors->starts_over) {
+    bool is_whole = reassembly_whole(tensors->assembly);
+    spread_stream_ended(&tensors->spread);
+    if (call->more > 0) {
+        if (is_whole || !spread_is_on(&tensors->spread)) spread_stop(&tensors->spread);
+        return CALL_WAIT;
+    }
+    if (is_whole) return take_result(tensors, error);
+    if (tensors->starts_over || spread_has_taken_over(&tensors->spread)) {
         tensors->starts_over = false;
         return go_on(tensors);
     }
-    if (reassembly_whole(tensors->assembly)) return take_result(tensors, error);
     if (error->code == SW_OK) return stream_ended_well(tensors, error);
     if (lacks_what_was_begun(tensors, error)) {
         reassembly_start_over(tensors->assembly);
@@ -186,8 +196,13 @@ static void tensors_done(struct sw_call *call, const sw_error *error) {
     pull_done(&tensors->pull, call, error, tensors->result ? &tensors->result->address : NULL);
 }
 
+static void tensors_stop(struct sw_call *call) {
+    spread_stop(&tensors_of(call)->spread);
+}
+
 static void tensors_call_destroy(struct sw_call *call) {
     struct tensors_call *tensors = tensors_of(call);
+    spread_fini(&tensors->spread);
     sw_tensors_destroy(tensors->result);
     reassembly_destroy(tensors->assembly);
     wishes_destroy(&tensors->wishes);
@@ -203,6 +218,7 @@ static const struct call_ops tensors_ops = {
     .request = tensors_request,
     .message = tensors_message,
     .settle = tensors_settle,
+    .stop = tensors_stop,
     .done = tensors_done,
     .destroy = tensors_call_destroy,
 };
@@ -221,7 +237,9 @@ static sw_status prepare(struct tensors_call *tensors, const sw_tensor_request *
         .memory = {.map = map_memory, .read = read_memory, .context = tensors},
     };
     tensors->assembly = reassembly_create(&options);
-    return tensors->assembly ? SW_OK : error_no_memory(error);
+    if (!tensors->assembly) return error_no_memory(error);
+    spread_init(&tensors->spread, &tensors->call, &tensors->pull, tensors->assembly);
+    return SW_OK;
 }
 
 static sw_status make(sw_client *client, const sw_pull *pull, const sw_tensor_request *requests,

@@ -76,7 +76,8 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(vars(rebuild(*arguments)), vars(raised.exception))
 
     def test_wrong_arguments_are_named_before_anything_is_asked(self):
-        for work, words in ((lambda: self.client.get_metrics("train", -1), "step -1"),
+        for work, words in ((lambda: stagewire.Client("a:1", connections=9), "connections is 9"),
+                            (lambda: self.client.get_metrics("train", -1), "step -1"),
                             (lambda: self.client.get_metrics("train", "newest"), "'newest'"),
                             (lambda: self.client.get_metrics("train", 1, timeout=-1), "timeout"),
                             (lambda: self.client.get_metrics("tr\0ain", 1), "NUL"),

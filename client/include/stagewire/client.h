@@ -57,6 +57,9 @@ typedef struct sw_client_options {
     /* Whose the endpoint's certificate must be: "spiffe://TRUST-DOMAIN/PATH", exactly, or a DNS name. NULL or
      * "": of the host in `endpoint`. */
     const char *peer_identity;
+    /* How many connections one pull of tensors may open, 1 to 8: 8. It opens more than one only on a long
+     * link, and only as many as bring more together than fewer do. */
+    uint32_t connections;
 } sw_client_options;
 
 /* Fills in the defaults, and the size that the program knows: options are added at the end only, so that a

@@ -119,7 +119,7 @@ class EndpointOptions(ctypes.Structure):
 class ClientOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("run_id", c_char_p), ("consumer_id", c_char_p), ("timeout_ms", c_int64),
                 ("endpoint_grace_ms", c_int64), ("tls_key", c_char_p), ("tls_cert", c_char_p), ("tls_ca", c_char_p),
-                ("tls_crl", c_char_p), ("peer_identity", c_char_p)]
+                ("tls_crl", c_char_p), ("peer_identity", c_char_p), ("connections", c_uint32)]
 
 
 class Pull(ctypes.Structure):

@@ -82,16 +82,19 @@ class Client(Closing):
         For how long an endpoint that was reached once may be gone: 30 s.
     tls_key, tls_cert, tls_ca, tls_crl, peer_identity : str, optional
         PEM files, and whose the endpoint's certificate must be.
+    connections : int, optional
+        How many one pull of tensors may open over a long link, 1 to 8: 8, and only as many as bring more together.
     """
 
     def __init__(self, endpoint: str, *, run_id: Optional[str] = None, consumer_id: Optional[str] = None,
                  timeout: Optional[float] = None, endpoint_grace: Optional[float] = None,
                  tls_key: Optional[str] = None, tls_cert: Optional[str] = None, tls_ca: Optional[str] = None,
-                 tls_crl: Optional[str] = None, peer_identity: Optional[str] = None):
+                 tls_crl: Optional[str] = None, peer_identity: Optional[str] = None,
+                 connections: Optional[int] = None):
         options = fill(_abi.ClientOptions(), lib.sw_client_options_init_sized, {
             "run_id": run_id, "consumer_id": consumer_id, "timeout": timeout, "endpoint_grace": endpoint_grace,
             "tls_key": tls_key, "tls_cert": tls_cert, "tls_ca": tls_ca, "tls_crl": tls_crl,
-            "peer_identity": peer_identity})
+            "peer_identity": peer_identity, "connections": connections})
         self.endpoint = endpoint
         self._opened(make(lib.sw_client_open, text(endpoint), options, destroy=lib.sw_client_close))
 

@@ -19,9 +19,8 @@
 #include "tests/support/measure.h"
 
 #define STEP_BYTES  (256 * MIB)
-#define FOR_ONE     (64 * MIB) /* a plain connection alone: it takes long enough for that */
 #define CONNECTIONS 8
-#define PART        (STEP_BYTES / CONNECTIONS)
+#define PART        (STEP_BYTES / CONNECTIONS) /* what each gets, also when it is alone */
 #define RATE_MBIT   2000
 #define QUEUE_US    50000
 #define MTU         9000
@@ -55,17 +54,13 @@ static void *ask_for_part(void *index) {
     return NULL;
 }
 
-static double one_raw_rate(void) {
-    return mb_per_s(FOR_ONE, baseline_ask(raw[0], into, FOR_ONE));
-}
-
-static double many_raw_rate(void) {
+static double raw_rate(uintptr_t connections) {
     pthread_t threads[CONNECTIONS];
     double begun = bench_now_us();
-    for (uintptr_t i = 0; i < CONNECTIONS; i++)
+    for (uintptr_t i = 0; i < connections; i++)
         bench_must_have(pthread_create(&threads[i], NULL, ask_for_part, (void *)i) == 0, "pthread_create");
-    for (uintptr_t i = 0; i < CONNECTIONS; i++) pthread_join(threads[i], NULL);
-    return mb_per_s(STEP_BYTES, bench_now_us() - begun);
+    for (uintptr_t i = 0; i < connections; i++) pthread_join(threads[i], NULL);
+    return mb_per_s(connections * PART, bench_now_us() - begun);
 }
 
 static double our_rate(sw_client *client) {
@@ -76,12 +71,12 @@ static void compare(sw_client *client, const struct distance *distance) {
     struct row of_link = {distance->name, "MB/s", "the link's rate", .reach.ratio = distance->reach};
     struct row of_one = {distance->name, "MB/s", .against = "raw TCP"};
     struct row of_many = {distance->name, "MB/s", .against = "raw TCP, 8 connections"};
-    many_raw_rate(), our_rate(client); /* until windows are open */
+    raw_rate(CONNECTIONS), our_rate(client); /* until windows are open */
     for (int i = 0; i < rounds; i++) {
-        double one = one_raw_rate(), ours = our_rate(client);
+        double one = raw_rate(1), ours = our_rate(client);
         row_add(&of_link, RATE_MBIT / 8.0, ours);
         row_add(&of_one, one, ours);
-        row_add(&of_many, many_raw_rate(), ours);
+        row_add(&of_many, raw_rate(CONNECTIONS), ours);
     }
     row_print(&of_link);
     row_print(&of_one);
@@ -143,7 +138,7 @@ static void run_client(const struct daemon *daemon, const struct baseline *serve
 }
 
 static void measure(struct link *link, const struct distance *distance) {
-    struct baseline server = {BASELINE_TCP, .host = LINK_NEAR_ADDRESS, .largest_answer = FOR_ONE};
+    struct baseline server = {BASELINE_TCP, .host = LINK_NEAR_ADDRESS, .largest_answer = PART};
     link_go_near(link);
     struct daemon *daemon = start_daemon();
     baseline_start(&server);

@@ -11,8 +11,9 @@
 #define MEASURES_MIN_MS 100
 #define MEASURED_MOST   3 /* the first of them is one of connections that begin */
 
-#define SHARE_MIN (UINT64_C(512) << 10) /* a block */
-#define SHARE_MAX (UINT64_C(32) << 20)
+#define SHARE_MIN   (UINT64_C(512) << 10) /* a block */
+#define SHARE_SHORT (UINT64_C(2) << 20)   /* comes faster than it is taken: two of them fill a link of 5 ms */
+#define SHARE_MAX   (UINT64_C(32) << 20)
 
 void link_init(struct link *link, unsigned most) {
     *link = (struct link){
@@ -20,9 +21,13 @@ void link_init(struct link *link, unsigned most) {
     for (unsigned i = 0; i < LINK_CONNECTIONS_MAX; i++) link->shares[i] = SHARE_MIN;
 }
 
+bool link_is_short(const struct link *link) {
+    return link->round_trip_ms < LONG_FROM_MS;
+}
+
 void link_answered(struct link *link, int64_t took_ms) {
     if (took_ms < link->round_trip_ms) link->round_trip_ms = took_ms;
-    if (link->round_trip_ms < LONG_FROM_MS) link->connections = 1;
+    if (link_is_short(link)) link->connections = 1;
 }
 
 bool link_may_be_long(const struct link *link) {
@@ -71,7 +76,8 @@ void link_measured(struct link *link, unsigned connections, double rate, int64_t
 }
 
 uint64_t link_share(const struct link *link, unsigned connection) {
-    return link->shares[connection];
+    uint64_t share = link->shares[connection];
+    return link_is_short(link) && share > SHARE_SHORT ? SHARE_SHORT : share;
 }
 
 void link_stream_ended(struct link *link, unsigned connection, bool brought_all) {

@@ -28,6 +28,9 @@ void link_init(struct link *link, unsigned most);
 /* An answer came so long after its question: a round trip is no longer than that. */
 void link_answered(struct link *link, int64_t took_ms);
 
+/* An answer was fast enough for a short one. */
+bool link_is_short(const struct link *link);
+
 /* No answer was ever fast enough for a short one. So far one connection is used: it is worth a second one, to
  * ask there, where nothing else is under way, how long an answer takes. */
 bool link_may_be_long(const struct link *link);
@@ -43,7 +46,8 @@ int64_t link_measures_ms(const struct link *link);
 void link_measured(struct link *link, unsigned connections, double rate, int64_t now_ms);
 
 /* How many bytes a stream over this connection is to be asked for: little while it is new, and its windows
- * small, twice as much with each stream that brought all, and little again after one that broke. */
+ * small, twice as much with each stream that brought all, and little again after one that broke. On a short
+ * link never much: there gRPC would read all of it before any is taken. */
 uint64_t link_share(const struct link *link, unsigned connection);
 void link_stream_ended(struct link *link, unsigned connection, bool brought_all);
 

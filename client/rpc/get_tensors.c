@@ -82,7 +82,7 @@ static sw_status encode_request(struct tensors_call *tensors, int64_t left_ms, s
     const struct manifest *manifest = reassembly_manifest(tensors->assembly);
     request.manifest_only = tensors->manifest_only;
     request.hand_over = begin_memory(tensors);
-    request.byte_limit = spread_limit(&tensors->spread);
+    request.byte_limit = spread_limit(&tensors->spread, request.hand_over != 0);
     if (manifest) {
         request.address = manifest->address;
         request.latest = false;
@@ -116,7 +116,7 @@ static void start_over(struct tensors_call *tensors) {
 
 static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message, sw_error *error) {
     struct tensors_call *tensors = tensors_of(call);
-    if (tensors->starts_over || spread_has_taken_over(&tensors->spread)) return SW_OK;
+    if (tensors->starts_over) return SW_OK;
     struct message_pieces pieces;
     sw_status status = message_pieces_of(message, &pieces, error);
     if (status != SW_OK) return status;
@@ -171,11 +171,11 @@ static enum call_next tensors_settle(struct sw_call *call, sw_error *error) {
     bool is_whole = reassembly_whole(tensors->assembly);
     spread_stream_ended(&tensors->spread);
     if (call->more > 0) {
-        if (is_whole || !spread_is_on(&tensors->spread)) spread_stop(&tensors->spread);
+        if (is_whole) spread_stop(&tensors->spread);
         return CALL_WAIT;
     }
     if (is_whole) return take_result(tensors, error);
-    if (tensors->starts_over || spread_has_taken_over(&tensors->spread)) {
+    if (tensors->starts_over) {
         tensors->starts_over = false;
         return go_on(tensors);
     }

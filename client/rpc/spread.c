@@ -7,9 +7,16 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-#define SPREAD_FROM (8 * MIB) /* what takes no longer than further connections need to begin */
-#define FIRST_SHARE (8 * MIB) /* comes while the workers' questions are on their way */
-#define LAST_SHARES (2 * MIB) /* a connection has about as much under way */
+#define SCOUT_FROM (8 * MIB) /* what takes no longer than further connections need to begin */
+/* Comes while the workers' questions are on their way. */
+#define FIRST_SHARE      (4 * MIB)
+#define FIRST_SHARE_LONG (8 * MIB)
+#define LAST_SHARES      (2 * MIB) /* a connection has about as much under way */
+
+/* Each stream begins with the whole manifest, some 50 bytes a tensor: so shares are the larger, the more
+ * tensors there are, and small ones are not shared out where nothing but memory is gained by it. */
+#define SHARE_A_TENSOR    (UINT64_C(1) << 10)
+#define SHARED_TENSOR_MIN (UINT64_C(64) << 10) /* on average */
 
 /* Of what is left, for each worker: so the shares become smaller, and all end at about the same time. */
 #define SHARES_EACH 2
@@ -104,8 +111,10 @@ static void give_back(struct spread *spread, struct runs *share) {
 static uint64_t next_share(const struct spread *spread, unsigned connection) {
     uint64_t share = link_share(link_of(spread), connection);
     uint64_t fair = spread->left.bytes / (workers_of(spread) * SHARES_EACH);
+    uint64_t least = reassembly_manifest(spread->assembly)->tensor_count * SHARE_A_TENSOR;
     if (fair < LAST_SHARES) fair = LAST_SHARES;
-    return share < fair ? share : fair;
+    if (share > fair) share = fair;
+    return share > least ? share : least;
 }
 
 static const struct attempt_ops workers;
@@ -158,6 +167,14 @@ static void worker_message(struct attempt *attempt, grpc_byte_buffer *message) {
     }
 }
 
+/* Its answer is of use to nobody when the others have ended. */
+static void end_scout_if_alone(struct spread *spread) {
+    if (attempt_under_way(&spread->call->attempt)) return;
+    for (unsigned i = 0; i < workers_of(spread); i++)
+        if (attempt_under_way(&spread->workers[i].attempt)) return;
+    attempt_cancel(&spread->scout.attempt);
+}
+
 static void worker_ended(struct attempt *attempt, const sw_error *error) {
     struct worker *worker = container_of(attempt, struct worker, attempt);
     struct spread *spread = worker->spread;
@@ -166,6 +183,7 @@ static void worker_ended(struct attempt *attempt, const sw_error *error) {
     if (error->code != SW_OK || spread->left.bytes > left) worker->has_failed = true;
     link_stream_ended(link_of(spread), worker->connection, !worker->has_failed);
     ask_all(spread);
+    end_scout_if_alone(spread);
     call_more_ended(spread->call);
 }
 
@@ -190,16 +208,6 @@ static void begin(struct spread *spread) {
 
 /* ---- is it a long link? ---- */
 
-/* Two streams would bring everything twice. */
-static void take_over(struct spread *spread) {
-    spread->has_taken_over = true;
-    attempt_cancel(&spread->call->attempt);
-    if (runs_missing(parts_of(spread), &spread->left))
-        begin(spread);
-    else
-        fail_without_memory(spread);
-}
-
 static void scout_message(struct attempt *attempt, grpc_byte_buffer *message) {
     struct worker *scout = container_of(attempt, struct worker, attempt);
     struct spread *spread = scout->spread;
@@ -208,7 +216,8 @@ static void scout_message(struct attempt *attempt, grpc_byte_buffer *message) {
     answered(scout);
     if (!link_may_be_long(link_of(spread))) return;
     link_is_long(link_of(spread));
-    if (!reassembly_whole(spread->assembly)) take_over(spread);
+    start_measuring(spread);
+    ask_all(spread);
 }
 
 static void scout_ended(struct attempt *attempt, const sw_error *error) {
@@ -226,44 +235,45 @@ static void send_scout(struct spread *spread) {
 
 /* ---- the call's own stream ---- */
 
-uint64_t spread_limit(struct spread *spread) {
+uint64_t spread_limit(struct spread *spread, bool may_bring_memory) {
     bool brought_nothing =
         spread->is_on && reassembly_blocks_arrived(spread->assembly) == spread->blocks_before;
     if (brought_nothing) spread->is_of_no_use = true;
-    spread->is_on = spread->has_taken_over = false;
+    spread->is_on = false;
     spread->left.count = 0;
     spread->left.bytes = 0;
-    spread->is_limited = link_of(spread)->connections > 1 && !spread->is_of_no_use;
-    return spread->is_limited ? FIRST_SHARE : 0;
+    spread->limit = link_of(spread)->connections > 1 ? FIRST_SHARE_LONG : FIRST_SHARE;
+    if (may_bring_memory || spread->is_of_no_use) spread->limit = 0;
+    return spread->limit;
 }
 
 static sw_status share_out(struct spread *spread, sw_error *error) {
     const struct parts *parts = parts_of(spread);
-    if (!runs_missing(parts, &spread->left) || !runs_take(parts, &spread->left, FIRST_SHARE, &spread->first))
+    if (!runs_missing(parts, &spread->left) ||
+        !runs_take(parts, &spread->left, spread->limit, &spread->first))
         return error_no_memory(error);
     begin(spread);
     return SW_OK;
 }
 
+static bool is_worth_sharing(const struct spread *spread) {
+    const struct manifest *manifest = reassembly_manifest(spread->assembly);
+    return !link_is_short(link_of(spread)) ||
+           reassembly_bytes_in_all(spread->assembly) >= manifest->tensor_count * SHARED_TENSOR_MIN;
+}
+
 sw_status spread_manifest_came(struct spread *spread, sw_error *error) {
-    if (spread->is_limited) return share_out(spread, error);
     uint64_t missing = reassembly_bytes_in_all(spread->assembly) - reassembly_bytes_arrived(spread->assembly);
-    if (missing >= SPREAD_FROM && link_may_be_long(link_of(spread)) && !spread->is_of_no_use)
-        send_scout(spread);
-    return SW_OK;
-}
-
-bool spread_has_taken_over(const struct spread *spread) {
-    return spread->has_taken_over;
-}
-
-bool spread_is_on(const struct spread *spread) {
-    return spread->is_on;
+    if (!is_worth_sharing(spread)) spread->is_of_no_use = true;
+    if (spread->limit == 0 || spread->is_of_no_use) return SW_OK;
+    if (missing >= SCOUT_FROM && link_may_be_long(link_of(spread))) send_scout(spread);
+    return share_out(spread, error);
 }
 
 void spread_stream_ended(struct spread *spread) {
     give_back(spread, &spread->first);
     if (spread->is_on && !call_is_ending(spread->call)) ask_all(spread);
+    end_scout_if_alone(spread);
 }
 
 /* ---- how fast it goes ---- */
@@ -274,7 +284,7 @@ void spread_measure(struct spread *spread) {
     bool is_whole = reassembly_whole(spread->assembly);
     uint64_t bytes = reassembly_bytes_arrived(spread->assembly) - spread->bytes_before;
     if (!spread->is_on || took_ms == 0) return;
-    if (took_ms < link_measures_ms(link) && !(is_whole && bytes >= SPREAD_FROM)) return;
+    if (took_ms < link_measures_ms(link) && !(is_whole && bytes >= SCOUT_FROM)) return;
     link_measured(link, spread->connections, (double)bytes / (double)took_ms, now_ms);
     start_measuring(spread);
     ask_all(spread);

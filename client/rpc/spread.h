@@ -1,8 +1,9 @@
-/* A pull over several connections, where the link is long: the call's own stream brings the manifest and the
- * first MiB; the rest is asked for share by share, by two workers a connection, so that one's question is
- * under way while the other's answer comes. A worker whose stream breaks gives back what has not come, and
- * takes no part any more; when none is left, the call's own stream goes on, and what becomes of that is the
- * call's end.
+/* A pull of more than a few MiB, over several connections where the link is long: the call's own stream
+ * brings the manifest and the first MiB; the rest is asked for share by share, by two workers a connection,
+ * so that one's question is under way while the other's answer comes. What was not asked for can't come: gRPC
+ * reads whatever there is before a block is taken from it, which costs memory, and what was read long ago has
+ * left the processor's caches. A worker whose stream breaks gives back what has not come, and takes no part
+ * any more; when none is left, the call's own stream goes on, and what becomes of that is the call's end.
  *
  * On the loop's thread. What is under way counts in the call's `more`. */
 #ifndef STAGEWIRE_CLIENT_RPC_SPREAD_H
@@ -37,8 +38,8 @@ struct spread {
     struct runs left, first; /* first: the share of the call's own stream */
     struct worker workers[LINK_CONNECTIONS_MAX * SPREAD_WORKERS_EACH];
     struct worker scout; /* asks a second connection how long an answer takes */
-    bool is_limited;     /* the call's own stream brings `first` alone */
-    bool is_on, has_taken_over, is_of_no_use;
+    uint64_t limit;      /* of the call's own stream, which brings `first` alone; 0: none */
+    bool is_on, is_of_no_use;
     unsigned connections;  /* that are measured */
     int64_t measured_ms;   /* since when */
     uint64_t bytes_before; /* that had arrived then */
@@ -49,19 +50,15 @@ void spread_init(struct spread *spread, struct sw_call *call, const struct pull 
                  struct reassembly *assembly);
 void spread_fini(struct spread *spread);
 
-/* The call's own stream begins, and nothing else is under way: the byte_limit to ask it for, or 0. */
-uint64_t spread_limit(struct spread *spread);
+/* The call's own stream begins, and nothing else is under way: the byte_limit to ask it for, or 0. Memory
+ * that is handed over is not read, and comes as a whole. */
+uint64_t spread_limit(struct spread *spread, bool may_bring_memory);
 /* Its manifest came. RESOURCE_EXHAUSTED without memory. */
 sw_status spread_manifest_came(struct spread *spread, sw_error *error);
-/* Its messages from now on are to be left alone: others bring what it would. */
-bool spread_has_taken_over(const struct spread *spread);
 /* It ended. What it did not bring is left for the others. */
 void spread_stream_ended(struct spread *spread);
 /* A block came, whoever brought it. */
 void spread_measure(struct spread *spread);
-
-/* Whether workers take part, or have taken part since the stream began. */
-bool spread_is_on(const struct spread *spread);
 
 /* Ends what is under way, soon. */
 void spread_stop(struct spread *spread);

@@ -110,3 +110,11 @@ Test(link, a_connection_is_asked_for_twice_as_much_after_each_stream_and_for_lit
     link_stream_ended(&far, 3, false);
     cr_assert_eq(link_share(&far, 3), little);
 }
+
+Test(link, on_a_short_one_a_stream_is_never_asked_for_more_than_2_MiB) {
+    for (int i = 0; i < 100; i++) link_stream_ended(&far, 0, true);
+    cr_assert_eq(link_share(&far, 0), 32u << 20);
+    link_answered(&far, 1);
+    cr_assert(link_is_short(&far));
+    cr_assert_eq(link_share(&far, 0), 2u << 20);
+}

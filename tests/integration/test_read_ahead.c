@@ -1,0 +1,97 @@
+/* How much of a pull is under way at once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stagewire/client.h>
+
+#include "tests/support/client.h"
+#include "tests/support/test.h"
+
+enum { MIB = 1 << 20 };
+
+static struct bench b;
+
+static void open_all(void) {
+    bench_open(&b, NULL);
+}
+static void close_all(void) {
+    bench_close(&b);
+}
+
+TestSuite(read_ahead, .init = open_all, .fini = close_all, .timeout = 60);
+
+static const sw_pull asked = {.address = {.channel = "tensors", .step = 1}};
+
+static void publish(const sw_named_tensor *tensors, uint32_t count) {
+    sw_client *beside = bench_client_of(&b, b.socket, 30000);
+    bench_ok(&b, sw_publish_tensors(sw_client_publisher(beside), &asked.address, tensors, count, 0, NULL,
+                                    &b.error));
+    sw_client_close(beside);
+}
+
+#ifndef STAGEWIRE_PLAIN_TESTS /* sanitizers keep what was freed */
+static double status_mib(const char *field) {
+    char line[256];
+    double kib = -1;
+    FILE *file = fopen("/proc/self/status", "re");
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, field, strlen(field)) == 0) kib = atof(line + strlen(field));
+    fclose(file);
+    cr_assert_geq(kib, 0);
+    return kib / 1024;
+}
+
+static void forget_peak(void) {
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    cr_assert_not_null(file);
+    cr_assert(fputs("5", file) >= 0 && fclose(file) == 0);
+}
+
+/* The client's first pull, too: then it knows nothing of the link. */
+Test(read_ahead, a_pull_takes_no_more_than_32_MiB_besides_its_tensors) {
+    const size_t size = 256 * MIB;
+    const int64_t shape[] = {(int64_t)size};
+    uint8_t *bytes = malloc(size);
+    memset(bytes, 0x5a, size);
+    publish(&(sw_named_tensor){.name = "t", .view = {SW_U8, 1, shape, bytes, size}}, 1);
+    memset(bytes, 0, size);
+    const sw_tensor_request request = {"t", bytes, size};
+    sw_client *client = bench_client(&b, "");
+    double before = status_mib("VmRSS:");
+    for (int i = 0; i < 3; i++) {
+        sw_tensors *tensors;
+        forget_peak();
+        bench_ok(&b, sw_client_get_tensors(client, &asked, &request, 1, &tensors, &b.error));
+        cr_assert_lt(status_mib("VmHWM:") - before, 32);
+        sw_tensors_destroy(tensors);
+    }
+    cr_assert(bytes[0] == 0x5a && memcmp(bytes, bytes + 1, size - 1) == 0);
+    sw_client_close(client);
+    free(bytes);
+}
+#endif
+
+/* More than a first share of them, and too small to be shared out. */
+Test(read_ahead, many_small_tensors_come_whole) {
+    enum { COUNT = 300, SIZE = 40000 };
+    static uint8_t bytes[COUNT + SIZE];
+    static char names[COUNT][8];
+    static sw_named_tensor tensors[COUNT];
+    const int64_t shape[] = {SIZE};
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 2654435761u >> 11);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "t%d", i);
+        tensors[i] = (sw_named_tensor){.name = names[i], .view = {SW_U8, 1, shape, bytes + i, SIZE}};
+    }
+    publish(tensors, COUNT);
+    for (int round = 0; round < 2; round++) {
+        sw_tensors *got;
+        bench_ok(&b, sw_client_get_tensors(b.client, &asked, NULL, 0, &got, &b.error));
+        cr_assert_eq(sw_tensors_count(got), COUNT);
+        for (int i = 0; i < COUNT; i++)
+            cr_assert_eq(memcmp(sw_tensors_find(got, names[i])->data, bytes + i, SIZE), 0);
+        sw_tensors_destroy(got);
+    }
+}

@@ -25,12 +25,13 @@ void blocks_destroy(struct blocks *blocks) {
     memset(blocks, 0, sizeof *blocks);
 }
 
-static bool is_seen(const struct blocks *blocks, uint64_t block) {
+bool blocks_have(const struct blocks *blocks, uint64_t block) {
     return blocks->seen[block / WORD_BITS] >> (block % WORD_BITS) & 1;
 }
 
 enum block_news blocks_take(struct blocks *blocks, uint64_t block, uint64_t hash) {
-    if (is_seen(blocks, block)) return blocks->hashes[block] == hash ? BLOCK_SAME_AGAIN : BLOCK_CONTRADICTS;
+    if (blocks_have(blocks, block))
+        return blocks->hashes[block] == hash ? BLOCK_SAME_AGAIN : BLOCK_CONTRADICTS;
     blocks->seen[block / WORD_BITS] |= UINT64_C(1) << (block % WORD_BITS);
     blocks->hashes[block] = hash;
     blocks->arrived++;
@@ -41,7 +42,7 @@ static uint64_t skip_seen(const struct blocks *blocks, uint64_t block) {
     while (block < blocks->count) {
         if (block % WORD_BITS == 0 && blocks->seen[block / WORD_BITS] == UINT64_MAX)
             block += WORD_BITS;
-        else if (is_seen(blocks, block))
+        else if (blocks_have(blocks, block))
             block++;
         else
             break;
@@ -53,7 +54,7 @@ static uint64_t skip_missing(const struct blocks *blocks, uint64_t block) {
     while (block < blocks->count) {
         if (block % WORD_BITS == 0 && blocks->seen[block / WORD_BITS] == 0)
             block += WORD_BITS;
-        else if (!is_seen(blocks, block))
+        else if (!blocks_have(blocks, block))
             block++;
         else
             break;

@@ -23,6 +23,8 @@ void blocks_destroy(struct blocks *blocks); /* takes a zeroed one */
 /* `block` is below count. A block that comes again must be the same by its hash, and counts once. */
 enum block_news blocks_take(struct blocks *blocks, uint64_t block, uint64_t hash);
 
+bool blocks_have(const struct blocks *blocks, uint64_t block);
+
 /* The next run of missing blocks from *cursor on, which starts at 0; false if there is none. */
 bool blocks_next_missing(const struct blocks *blocks, uint64_t *cursor, uint64_t *ret_first,
                          uint64_t *ret_count);

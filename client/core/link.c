@@ -52,6 +52,10 @@ void link_is_long(struct link *link) {
     link->before = link->connections; /* one was not measured */
 }
 
+int64_t link_asks_ms(const struct link *link) {
+    return 4 * link->round_trip_ms;
+}
+
 int64_t link_measures_ms(const struct link *link) {
     int64_t several = ROUND_TRIPS * link->round_trip_ms;
     return several > MEASURES_MIN_MS ? several : MEASURES_MIN_MS;

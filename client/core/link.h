@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LINK_CONNECTIONS_MAX 8u
+#define LINK_CONNECTIONS     8u
+#define LINK_CONNECTIONS_MAX 16u
 
 struct link {
     unsigned connections; /* for a pull of more than a few MiB, from 1 */
@@ -40,6 +41,9 @@ void link_is_long(struct link *link);
 /* How long a rate is to be measured, so that what connections do in their first round trips does not count.
  */
 int64_t link_measures_ms(const struct link *link);
+/* How long it takes until a connection brings what it is asked for now. */
+int64_t link_asks_ms(const struct link *link);
+
 /* That many `connections` together brought so much a second. As soon as it is a tenth more than fewer did,
  * there are twice as many from now on; where that does not come about, as few as before, and a minute later
  * it is tried once more. */

@@ -38,12 +38,23 @@ static void reverse(struct runs *runs) {
     }
 }
 
+/* Those blocks of the run that have not arrived. */
+static bool push_missing(const struct parts *parts, struct runs *runs, const struct run *within) {
+    struct run run = {.part = within->part};
+    uint64_t cursor = within->first, end = within->first + within->count;
+    while (cursor < end &&
+           blocks_next_missing(&parts->parts[run.part].blocks, &cursor, &run.first, &run.count)) {
+        if (run.first >= end) break;
+        if (run.count > end - run.first) run.count = end - run.first;
+        if (!push(parts, runs, run)) return false;
+    }
+    return true;
+}
+
 bool runs_missing(const struct parts *parts, struct runs *ret) {
     for (uint32_t i = 0; i < parts->count; i++) {
-        struct run run = {.part = i};
-        uint64_t cursor = 0;
-        while (blocks_next_missing(&parts->parts[i].blocks, &cursor, &run.first, &run.count))
-            if (!push(parts, ret, run)) return false;
+        const struct run whole = {i, 0, parts->parts[i].blocks.count};
+        if (!push_missing(parts, ret, &whole)) return false;
     }
     reverse(ret);
     return true;
@@ -74,22 +85,43 @@ bool runs_take(const struct parts *parts, struct runs *left, uint64_t bytes, str
     return true;
 }
 
-/* From the first of its blocks that is missing to its end. */
-static bool give_back_run(const struct parts *parts, struct runs *left, struct run run) {
-    uint64_t cursor = run.first, first, count;
-    if (!blocks_next_missing(&parts->parts[run.part].blocks, &cursor, &first, &count)) return true;
-    uint64_t end = run.first + run.count;
-    if (first >= end) return true;
-    return push(parts, left, (struct run){run.part, first, end - first});
+static void clear(struct runs *runs) {
+    runs->count = 0;
+    runs->bytes = 0;
 }
 
 bool runs_give_back(const struct parts *parts, struct runs *left, struct runs *share) {
+    struct runs missing = {0};
     bool has_memory = true;
-    for (uint32_t i = share->count; has_memory && i-- > 0;)
-        has_memory = give_back_run(parts, left, share->runs[i]);
-    share->count = 0;
-    share->bytes = 0;
+    for (uint32_t i = 0; has_memory && i < share->count; i++)
+        has_memory = push_missing(parts, &missing, &share->runs[i]);
+    for (uint32_t i = missing.count; has_memory && i-- > 0;) has_memory = push(parts, left, missing.runs[i]);
+    runs_destroy(&missing);
+    clear(share);
     return has_memory;
+}
+
+static bool is_missing(const struct parts *parts, const struct run *block) {
+    return !blocks_have(&parts->parts[block->part].blocks, block->first);
+}
+
+uint64_t runs_missing_bytes(const struct parts *parts, const struct runs *share) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < share->count; i++) {
+        struct run block = {share->runs[i].part, share->runs[i].first, 1};
+        for (uint64_t k = 0; k < share->runs[i].count; k++, block.first++)
+            if (is_missing(parts, &block)) bytes += bytes_of(parts, &block);
+    }
+    return bytes;
+}
+
+bool runs_double(const struct parts *parts, struct runs *left, const struct runs *share) {
+    for (uint32_t i = 0; i < share->count; i++) {
+        struct run block = {share->runs[i].part, share->runs[i].first, 1};
+        for (uint64_t k = 0; k < share->runs[i].count; k++, block.first++)
+            if (is_missing(parts, &block) && !push(parts, left, block)) return false;
+    }
+    return true;
 }
 
 sw_status runs_ranges(const struct runs *share, const struct parts *parts, const struct manifest *manifest,

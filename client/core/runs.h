@@ -30,6 +30,13 @@ bool runs_take(const struct parts *parts, struct runs *left, uint64_t bytes, str
  * without memory. */
 bool runs_give_back(const struct parts *parts, struct runs *left, struct runs *share);
 
+/* What of a share has not arrived. */
+uint64_t runs_missing_bytes(const struct parts *parts, const struct runs *share);
+
+/* What of the share has not arrived is left too, its last block to be taken first: so that who brings the
+ * share and who takes that meet in the middle. False without memory. */
+bool runs_double(const struct parts *parts, struct runs *left, const struct runs *share);
+
 /* As a request names them. RESOURCE_EXHAUSTED without memory. */
 sw_status runs_ranges(const struct runs *share, const struct parts *parts, const struct manifest *manifest,
                       struct arena *arena, const struct tensor_range **ret_ranges, uint32_t *ret_count,

@@ -15,7 +15,7 @@
 void sw_client_options_init_sized(sw_client_options *options, size_t size) {
     const sw_client_options defaults = {.timeout_ms = SW_TIMEOUT_DEFAULT_MS,
                                         .endpoint_grace_ms = ENDPOINT_GRACE_MS,
-                                        .connections = LINK_CONNECTIONS_MAX};
+                                        .connections = LINK_CONNECTIONS};
     sized_init(options, size, &defaults, sizeof defaults);
 }
 

@@ -131,7 +131,7 @@ static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message
     call->bytes_arrived = reassembly_bytes_arrived(tensors->assembly);
     call->bytes_in_all = reassembly_bytes_in_all(tensors->assembly);
     if (news == REASSEMBLY_STARTED_OVER) start_over(tensors);
-    if (news == REASSEMBLY_BLOCK) spread_measure(&tensors->spread);
+    if (news == REASSEMBLY_BLOCK) spread_block_came(&tensors->spread);
     return news == REASSEMBLY_MANIFEST ? spread_manifest_came(&tensors->spread, error) : SW_OK;
 }
 
@@ -175,7 +175,7 @@ static enum call_next tensors_settle(struct sw_call *call, sw_error *error) {
         return CALL_WAIT;
     }
     if (is_whole) return take_result(tensors, error);
-    if (tensors->starts_over) {
+    if (tensors->starts_over || spread_has_ended_it(&tensors->spread)) {
         tensors->starts_over = false;
         return go_on(tensors);
     }
@@ -193,6 +193,7 @@ static enum call_next tensors_settle(struct sw_call *call, sw_error *error) {
 static void tensors_done(struct sw_call *call, const sw_error *error) {
     struct tensors_call *tensors = tensors_of(call);
     end_memory(tensors);
+    spread_done(&tensors->spread);
     pull_done(&tensors->pull, call, error, tensors->result ? &tensors->result->address : NULL);
 }
 

@@ -341,7 +341,7 @@ Test(client, options_and_names_that_cannot_be_are_refused) {
     options.endpoint_grace_ms = -1;
     bench_fails(&b, sw_client_open("a:1", &options, &client, &b.error), SW_INVALID_ARGUMENT, SW_REASON_NONE);
     sw_client_options_init(&options);
-    options.connections = 9;
+    options.connections = 17;
     bench_fails(&b, sw_client_open("a:1", &options, &client, &b.error), SW_INVALID_ARGUMENT, SW_REASON_NONE);
     options.connections = 0;
     bench_fails(&b, sw_client_open("a:1", &options, &client, &b.error), SW_INVALID_ARGUMENT, SW_REASON_NONE);

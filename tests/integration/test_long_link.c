@@ -177,6 +177,19 @@ Test(long_link, a_lost_connection_gives_its_blocks_back_to_the_others) {
     }
 }
 
+Test(long_link, what_a_connection_that_stalls_still_has_to_bring_comes_over_the_others) {
+    learn();
+    for (uint64_t part = 1; part < 4; part++) {
+        sw_call *call = start_and_wait_for(1, part * BIG / 5);
+        int64_t begun_ms = clock_now_ms(&clock_system);
+        relay_stall_after(relay, RELAY_TO_CLIENT, 1);
+        finish_and_check(call);
+        cr_assert_lt(clock_now_ms(&clock_system) - begun_ms, KEEPALIVE_MS / 2);
+        relay_heal(relay);
+        make_it_long();
+    }
+}
+
 Test(long_link, a_pull_that_loses_all_its_connections_goes_on_over_new_ones) {
     learn();
     for (uint64_t part = 1; part < 4; part++) {

@@ -76,7 +76,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(vars(rebuild(*arguments)), vars(raised.exception))
 
     def test_wrong_arguments_are_named_before_anything_is_asked(self):
-        for work, words in ((lambda: stagewire.Client("a:1", connections=9), "connections is 9"),
+        for work, words in ((lambda: stagewire.Client("a:1", connections=17), "connections is 17"),
                             (lambda: self.client.get_metrics("train", -1), "step -1"),
                             (lambda: self.client.get_metrics("train", "newest"), "'newest'"),
                             (lambda: self.client.get_metrics("train", 1, timeout=-1), "timeout"),

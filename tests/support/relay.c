@@ -38,6 +38,7 @@ struct pipe_way {
     bool is_cut;         /* after what is in the buffer, and then what `to` still says is thrown away */
     bool is_half_closed; /* the same, but `to` is still listened to, and `from` no more */
     bool is_shut;        /* `to` has been told of either */
+    bool is_stalled;
 };
 
 struct connection {
@@ -59,7 +60,7 @@ struct relay {
     bool stalls[2], half_closes[2], cut_resets[2], resets_all;
     int64_t delay_ms[2];
     unsigned connected;
-    uint64_t bytes[2], cut_at[2];
+    uint64_t bytes[2], cut_at[2], stall_at[2];
     enum relay_way turn_way;
     uint8_t turn_value;
     size_t turn_run, turn_seen;
@@ -216,6 +217,10 @@ static void fill(struct relay *relay, struct connection *connection, enum relay_
     maybe_turn(relay, which, data, size);
     if (which == RELAY_TO_ENDPOINT) say_twice(connection, data, size);
     relay->bytes[which] += size;
+    if (relay->bytes[which] >= relay->stall_at[which]) {
+        relay->stall_at[which] = NEVER;
+        way->is_stalled = true;
+    }
     way->end += size;
     if (size > 0)
         way->parcels[way->parcel_count++] = (struct parcel){size, now_ms() + relay->delay_ms[which]};
@@ -288,8 +293,8 @@ enum { POLLS_A_CONNECTION = 3 };
 static short wanted(const struct relay *relay, const struct connection *connection, enum relay_way which,
                     int64_t now) {
     const struct pipe_way *way = &connection->ways[which], *back = &connection->ways[!which];
-    bool may_read = !relay->stalls[which] && way->end < BUFFER_BYTES && way->parcel_count < PARCELS_MAX &&
-                    !way->is_closed && !way->is_cut;
+    bool may_read = !relay->stalls[which] && !way->is_stalled && way->end < BUFFER_BYTES &&
+                    way->parcel_count < PARCELS_MAX && !way->is_closed && !way->is_cut;
     bool may_write = !relay->stalls[!which] && due_bytes(back, now) > 0;
     return (short)((may_read ? POLLIN : 0) | (may_write ? POLLOUT : 0));
 }
@@ -387,7 +392,7 @@ struct relay *relay_open(const char *target) {
     listen_somewhere(relay);
     relay->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     must(relay->wake >= 0, "eventfd");
-    relay->cut_at[0] = relay->cut_at[1] = NEVER;
+    relay->cut_at[0] = relay->cut_at[1] = relay->stall_at[0] = relay->stall_at[1] = NEVER;
     pthread_mutex_init(&relay->lock, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -443,6 +448,12 @@ void relay_cut_after(struct relay *relay, enum relay_way way, uint64_t bytes) {
 
 void relay_reset_after(struct relay *relay, enum relay_way way, uint64_t bytes) {
     end_after(relay, way, bytes, true);
+}
+
+void relay_stall_after(struct relay *relay, enum relay_way way, uint64_t bytes) {
+    lock(relay);
+    relay->stall_at[way] = relay->bytes[way] + bytes;
+    unlock_and_tell(relay);
 }
 
 void relay_cut(struct relay *relay) {
@@ -515,8 +526,10 @@ void relay_heal(struct relay *relay) {
     for (int way = 0; way < 2; way++) {
         relay->stalls[way] = false;
         relay->delay_ms[way] = 0;
-        relay->cut_at[way] = NEVER;
+        relay->cut_at[way] = relay->stall_at[way] = NEVER;
     }
+    for (unsigned i = 0; i < relay->open; i++)
+        for (int way = 0; way < 2; way++) relay->connections[i].ways[way].is_stalled = false;
     unlock_and_tell(relay);
 }
 

@@ -42,6 +42,9 @@ bool relay_has_turned(struct relay *relay);
 void relay_stall(struct relay *relay, bool stalls);
 void relay_stall_way(struct relay *relay, enum relay_way way, bool stalls);
 void relay_refuse(struct relay *relay, bool refuses);
+/* From now on, and once: when `bytes` more have gone this way, the connection that carried the last of them
+ * says no more this way. */
+void relay_stall_after(struct relay *relay, enum relay_way way, uint64_t bytes);
 /* What comes from now on goes on so much later. */
 void relay_delay(struct relay *relay, enum relay_way way, int64_t delay_ms);
 /* Whoever connects while it duplicates is heard twice: the endpoint gets all that he says on a second

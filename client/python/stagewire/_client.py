@@ -83,7 +83,7 @@ class Client(Closing):
     tls_key, tls_cert, tls_ca, tls_crl, peer_identity : str, optional
         PEM files, and whose the endpoint's certificate must be.
     connections : int, optional
-        How many one pull of tensors may open over a long link, 1 to 8: 8, and only as many as bring more together.
+        How many one pull of tensors may open over a long link, 1 to 16: 8, and only as many as bring more together.
     """
 
     def __init__(self, endpoint: str, *, run_id: Optional[str] = None, consumer_id: Optional[str] = None,

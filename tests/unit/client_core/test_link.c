@@ -8,7 +8,7 @@ static struct link far;
 static int64_t now_ms;
 
 static void set_up(void) {
-    link_init(&far, LINK_CONNECTIONS_MAX);
+    link_init(&far, LINK_CONNECTIONS);
     link_answered(&far, LONG_MS);
 }
 

@@ -138,6 +138,36 @@ Test(runs, a_share_is_asked_for_by_names_and_blocks) {
     arena_destroy(&arena);
 }
 
+Test(runs, what_of_a_share_has_not_come_is_left_once_more_and_the_last_block_is_taken_first) {
+    take(UINT64_MAX);
+    arrive(0, 0);
+    arrive(3, 1);
+    cr_assert_eq(runs_missing_bytes(&parts, &share), ALL - 2 * STREAM_BLOCK);
+    cr_assert(runs_double(&parts, &left, &share));
+    cr_assert_eq(left.bytes, ALL - 2 * STREAM_BLOCK);
+    cr_assert_eq(share.bytes, ALL, "it stays who brings it");
+    runs_destroy(&share);
+    take(2 * STREAM_BLOCK + 2);
+    expect_run(0, 3, 2, 1);
+    expect_run(1, 3, 0, 1);
+    expect_run(2, 2, 0, 1);
+    expect_run(3, 0, 4, 1);
+}
+
+Test(runs, given_back_are_the_blocks_that_did_not_come_and_no_others) {
+    take(UINT64_MAX);
+    for (uint64_t block = 1; block < FIRST; block += 2) arrive(0, block);
+    arrive(3, 0);
+    cr_assert(runs_give_back(&parts, &left, &share));
+    take(UINT64_MAX);
+    cr_assert_eq(share.count, 5);
+    expect_run(0, 0, 0, 1);
+    expect_run(1, 0, 2, 1);
+    expect_run(2, 0, 4, 1);
+    expect_run(3, 2, 0, THIRD);
+    expect_run(4, 3, 1, LAST - 1);
+}
+
 static void *no_memory(void *context, void *memory, size_t size) {
     (void)context, (void)memory, (void)size;
     return NULL;

@@ -21,6 +21,7 @@ struct options {
     int64_t timeout_ms;
     int64_t grace_ms; /* how long an endpoint may be gone; 0: the client's default */
     bool json;
+    unsigned connections; /* of sw_client_options; 0: its default */
     /* of sw_client_options; from the environment where no option says otherwise, else NULL */
     const char *tls_key, *tls_cert, *tls_ca, *tls_crl, *peer_identity;
 };

@@ -68,8 +68,9 @@ static void advise_send_buffer(const struct bench_results *results, const struct
     struct advice *advice = add(list);
     CHANGE(advice,
            "on the endpoint's machine the last number of net.ipv4.tcp_wmem to %" PRIu64
-           " or more (sysctl); or pull over %u connections",
-           pipe->room, best->connections);
+           " or more (sysctl), so that one connection fills the link; without, a pull opens up to 8, "
+           "or what sw_client_options.connections says",
+           pipe->room);
     REASON(advice,
            "%u connections carry %.1f times as much as one, which has no more under way than its send buffer "
            "holds: %.0f MB/s at %.1f ms are %" PRIu64 " bytes",

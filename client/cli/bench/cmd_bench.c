@@ -200,7 +200,10 @@ static void close_all(struct bench *bench) {
 
 enum cli_exit cmd_bench(int argc, char **argv) {
     struct bench bench = {
-        .options = {.who = argv[0], .timeout_ms = OPTIONS_TIMEOUT_MS, .grace_ms = GRACE_MS},
+        .options = {.who = argv[0],
+                    .timeout_ms = OPTIONS_TIMEOUT_MS,
+                    .grace_ms = GRACE_MS,
+                    .connections = 1 /* a row says how many there are */},
         .most_bytes = (uint64_t)SIZE_MIB << 20,
         .connections = CONNECTIONS,
     };

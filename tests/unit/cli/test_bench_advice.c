@@ -63,7 +63,7 @@ Test(bench_advice, connections_that_carry_more_than_one_ask_for_a_send_buffer_of
     cr_assert_geq(asked, 2 * 18000000ull); /* a latency is right to a 16th */
     cr_assert_leq(asked, 2 * 20000000ull + MIB);
     cr_assert_eq(asked % MIB, 0);
-    cr_assert_not_null(strstr(found->change, "over 4 connections"));
+    cr_assert_not_null(strstr(found->change, "a pull opens up to 8"));
     cr_assert_not_null(strstr(found->reason, "7.4 times"));
 }
 

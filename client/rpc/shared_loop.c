@@ -4,6 +4,7 @@
 #include <semaphore.h>
 
 #include "proto/base/list.h"
+#include "proto/base/malloc_settings.h"
 #include "proto/transport/handover.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -13,6 +14,7 @@ static unsigned users;
 sw_status shared_loop_get(struct loop **ret_loop, sw_error *error) {
     if (loop_forked()) return loop_start(ret_loop, error); /* says so; the lock may be held for ever */
     pthread_mutex_lock(&lock);
+    if (users == 0) malloc_hint_for_streams();
     sw_status status = users == 0 ? loop_start(&shared, error) : SW_OK;
     if (status == SW_OK) {
         users++;

@@ -6,4 +6,10 @@
 
 void malloc_keep_for_streams(void);
 
+/* For the library: frees 8 MiB that were never touched. As a program frees, glibc believes, so it will need:
+ * it keeps twice as much for the next from then on (M_MMAP_THRESHOLD in mallopt(3)), unless the program has
+ * set that itself. Any program that frees a tensor of its own tells it as much; one that never did paid for
+ * each page of each read. Any thread. */
+void malloc_hint_for_streams(void);
+
 #endif

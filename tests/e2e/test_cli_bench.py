@@ -4,9 +4,12 @@ import shutil
 import signal
 import socket
 import tempfile
+import threading
+import time
 import unittest
 
 import command
+import fakes
 import stage
 from stage import pb
 
@@ -26,6 +29,34 @@ def tensors(channel, step, *sizes):
         for block, start in enumerate(range(0, size, BLOCK)):
             data = bytes(min(BLOCK, size - start))
             yield pb.PublishTensorsRequest(chunk=pb.TensorChunk(tensor=i, block=block, data=data))
+
+
+class Sluggish(fakes.Peer):
+    """Passes on what a client and an endpoint say, but holds the first tensor's bytes back for some time."""
+    ANSWER = 8192  # bytes: no answer to a small call is longer
+    SECONDS = 0.4
+
+    def __init__(self, target):
+        self.target, self.is_held_back = target, True
+        super().__init__(self.relay)
+
+    def relay(self, client):
+        host, port = self.target.split(":")
+        with socket.create_connection((host, int(port))) as endpoint:
+            asking = threading.Thread(target=self.ask, args=(client, endpoint))
+            asking.start()
+            while said := endpoint.recv(65536):
+                if len(said) > self.ANSWER and self.is_held_back:
+                    self.is_held_back = False
+                    time.sleep(self.SECONDS)
+                client.sendall(said)
+            asking.join()
+
+    @staticmethod
+    def ask(client, endpoint):
+        while asked := client.recv(65536):
+            endpoint.sendall(asked)
+        endpoint.shutdown(socket.SHUT_WR)
 
 
 class Bench(unittest.TestCase):
@@ -102,6 +133,15 @@ class WhatItMeasures(Bench):
         result = self.bench(daemon.targets[0], "--size", "2")
         self.assertEqual(self.check_rows(result), [("call", 0, 1)])
         self.assertIn("larger than --size", result["not_streamed"])
+
+    def test_a_pull_that_brings_nothing_within_its_share_is_waited_for(self):
+        daemon = self.daemon()
+        self.put(daemon, "t", 1, MIB)
+        link = Sluggish(daemon.targets[0])
+        self.addCleanup(link.stop)
+        result = self.bench(link.endpoint, "--duration", "1ms", "--connections", "1")
+        self.assertEqual(self.check_rows(result), [("call", 0, 1), ("pull", MIB, 1)])
+        self.assertFalse(link.is_held_back)
 
     def test_for_people_a_line_a_row_and_each_advice_with_its_reason(self):
         daemon = self.daemon()

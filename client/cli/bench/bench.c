@@ -13,9 +13,13 @@ struct measurement bench_begin(struct bench *bench, enum bench_what what, uint64
     struct measurement measurement = {.row = &bench->results.rows[bench->results.count]};
     *measurement.row = (struct bench_row){.what = what, .bytes = bytes, .connections = connections};
     getrusage(RUSAGE_SELF, &measurement.before);
-    measurement.end_ms = clock_now_ms(&clock_system) + bench->share_ms;
+    bench_share(bench, &measurement);
     measurement.begun_ns = stopwatch_ns();
     return measurement;
+}
+
+void bench_share(const struct bench *bench, struct measurement *measurement) {
+    measurement->end_ms = clock_now_ms(&clock_system) + bench->share_ms;
 }
 
 static double busy_s(const struct rusage *usage) {

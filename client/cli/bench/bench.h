@@ -38,6 +38,8 @@ struct measurement {
 };
 struct measurement bench_begin(struct bench *bench, enum bench_what what, uint64_t bytes,
                                unsigned connections);
+/* Gives it a share of the time from now on: bench_begin does. */
+void bench_share(const struct bench *bench, struct measurement *measurement);
 /* Counts it among the results and, for people, shows it. */
 void bench_end(struct bench *bench, struct measurement *measurement);
 int64_t bench_left_ms(const struct measurement *measurement); /* 0: its share is over */

@@ -53,10 +53,29 @@ static enum cli_exit wait_for_any(const struct pulls *pulls) {
     return descriptors[pulls->count].revents ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
+static uint64_t arrived(const struct pulls *pulls) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < pulls->count; i++) {
+        uint64_t bytes = 0, total;
+        if (pulls->lanes[i].call) sw_call_progress(pulls->lanes[i].call, &bytes, &total);
+        sum += bytes;
+    }
+    return sum;
+}
+
+/* A share in which nothing came measures nothing: it is had again, until something comes or the pull fails.
+ */
+static bool go_on(struct pulls *pulls) {
+    struct measurement *measurement = &pulls->measurement;
+    if (bench_left_ms(measurement) == 0 && measurement->row->moved + arrived(pulls) == 0)
+        bench_share(pulls->bench, measurement);
+    return bench_left_ms(measurement) > 0;
+}
+
 static enum cli_exit keep_pulling(struct pulls *pulls) {
     enum cli_exit code = EXIT_OK;
     for (unsigned i = 0; i < pulls->count && code == EXIT_OK; i++) code = start(pulls, &pulls->lanes[i]);
-    while (code == EXIT_OK && bench_left_ms(&pulls->measurement) > 0) {
+    while (code == EXIT_OK && go_on(pulls)) {
         code = wait_for_any(pulls);
         for (unsigned i = 0; i < pulls->count && code == EXIT_OK; i++) {
             if (!sw_call_done(pulls->lanes[i].call)) continue;
@@ -67,15 +86,6 @@ static enum cli_exit keep_pulling(struct pulls *pulls) {
     return code;
 }
 
-/* A slow link may not have carried a whole pull within the share. */
-static void count_the_rest(struct pulls *pulls) {
-    for (unsigned i = 0; i < pulls->count; i++) {
-        uint64_t arrived = 0, total;
-        if (pulls->lanes[i].call) sw_call_progress(pulls->lanes[i].call, &arrived, &total);
-        pulls->measurement.row->moved += arrived;
-    }
-}
-
 static enum cli_exit measure(struct bench *bench, const struct sample *sample, unsigned connections) {
     struct pulls pulls = {.bench = bench, .sample = sample, .count = connections};
     enum cli_exit code = EXIT_OK;
@@ -84,7 +94,7 @@ static enum cli_exit measure(struct bench *bench, const struct sample *sample, u
     if (code != EXIT_OK) return code;
     pulls.measurement = bench_begin(bench, BENCH_PULL, sample->bytes, connections);
     code = keep_pulling(&pulls);
-    count_the_rest(&pulls);
+    pulls.measurement.row->moved += arrived(&pulls); /* a slow link may not have carried a whole pull */
     if (code == EXIT_OK || code == EXIT_INTERRUPTED) bench_end(bench, &pulls.measurement);
     for (unsigned i = 0; i < connections; i++) sw_call_destroy(pulls.lanes[i].call);
     return code;

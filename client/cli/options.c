@@ -243,7 +243,7 @@ void options_of_client(const struct options *options, sw_client_options *ret_cli
     ret_client->run_id = options->address.run_id;
     ret_client->timeout_ms = options->timeout_ms;
     if (options->grace_ms) ret_client->endpoint_grace_ms = options->grace_ms;
-    if (options->connections) ret_client->connections = options->connections;
+    ret_client->connections = options->connections;
     ret_client->tls_key = options->tls_key;
     ret_client->tls_cert = options->tls_cert;
     ret_client->tls_ca = options->tls_ca;

@@ -14,8 +14,7 @@
 
 void sw_client_options_init_sized(sw_client_options *options, size_t size) {
     const sw_client_options defaults = {.timeout_ms = SW_TIMEOUT_DEFAULT_MS,
-                                        .endpoint_grace_ms = ENDPOINT_GRACE_MS,
-                                        .connections = LINK_CONNECTIONS};
+                                        .endpoint_grace_ms = ENDPOINT_GRACE_MS};
     sized_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -35,11 +34,10 @@ static sw_status check_options(const sw_client_options *options, sw_error *error
         return error_set_code(error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
                               "endpoint_grace_ms is %lld; it must not be negative",
                               (long long)options->endpoint_grace_ms);
-    if (options->connections < 1 || options->connections > LINK_CONNECTIONS_MAX)
-        return error_set_code(
-            error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
-            "connections is %u; it must be 1 to %u (sw_client_options_init sets the default)",
-            options->connections, LINK_CONNECTIONS_MAX);
+    if (options->connections > LINK_CONNECTIONS_MAX)
+        return error_set_code(error, SW_INVALID_ARGUMENT, SW_REASON_NONE,
+                              "connections is %u; it may be 1 to %u, or 0 for up to %u", options->connections,
+                              LINK_CONNECTIONS_MAX, LINK_CONNECTIONS);
     return SW_OK;
 }
 
@@ -71,7 +69,8 @@ static sw_client *make_client(const char *endpoint, const sw_client_options *opt
     client->endpoint = strdup(endpoint);
     client->run_id = strdup(options->run_id ? options->run_id : "");
     client->consumer_id = strdup(options->consumer_id ? options->consumer_id : "");
-    link_init(&client->link, endpoint_name_is_unix(endpoint) ? 1 : options->connections);
+    unsigned most = options->connections ? options->connections : LINK_CONNECTIONS;
+    link_init(&client->link, endpoint_name_is_unix(endpoint) ? 1 : most);
     if (client->endpoint) hand_over_init(&client->hand_over, client->endpoint);
     if (client->endpoint && client->run_id && client->consumer_id) return client;
     free_client(client);

@@ -343,8 +343,6 @@ Test(client, options_and_names_that_cannot_be_are_refused) {
     sw_client_options_init(&options);
     options.connections = 17;
     bench_fails(&b, sw_client_open("a:1", &options, &client, &b.error), SW_INVALID_ARGUMENT, SW_REASON_NONE);
-    options.connections = 0;
-    bench_fails(&b, sw_client_open("a:1", &options, &client, &b.error), SW_INVALID_ARGUMENT, SW_REASON_NONE);
     char long_id[300];
     memset(long_id, 'x', sizeof long_id);
     long_id[sizeof long_id - 1] = '\0';

@@ -57,7 +57,7 @@ typedef struct sw_client_options {
     /* Whose the endpoint's certificate must be: "spiffe://TRUST-DOMAIN/PATH", exactly, or a DNS name. NULL or
      * "": of the host in `endpoint`. */
     const char *peer_identity;
-    /* How many connections one pull of tensors may open, 1 to 16: 8. It opens more than one only on a long
+    /* How many connections one pull of tensors may open, 1 to 16; 0: 8. It opens more than one only on a long
      * link, and only as many as bring more together than fewer do. */
     uint32_t connections;
 } sw_client_options;

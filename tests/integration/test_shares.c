@@ -1,0 +1,137 @@
+/* A pull that comes share by share over a long link, and what endpoints and callers do meanwhile. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stagewire/client.h>
+
+#include "tests/support/client.h"
+#include "tests/support/relay.h"
+#include "tests/support/test.h"
+
+enum { MIB = 1 << 20, BIG = 16 * MIB + 17, DELAY_MS = 10, PULLERS = 4 };
+
+static struct bench b;
+static struct relay *relay;
+static sw_client *client; /* through the relay */
+static uint8_t *big;
+
+static void open_all(void) {
+    big = malloc(BIG);
+    for (size_t i = 0; i < BIG; i++) big[i] = (uint8_t)(i * 2654435761u >> 11);
+}
+
+static void close_all(void) {
+    sw_client_close(client);
+    relay_close(relay);
+    bench_close(&b);
+    free(big);
+}
+
+TestSuite(shares, .init = open_all, .fini = close_all, .timeout = 170);
+
+static void publish(uint64_t step, size_t size) {
+    const int64_t shape[] = {(int64_t)size};
+    const sw_named_tensor tensor = {.name = "t", .view = {SW_U8, 1, shape, big, size}};
+    sw_address address = {.channel = "tensors", .step = step};
+    bench_ok(&b, sw_publish_tensors(b.publisher, &address, &tensor, 1, 0, NULL, &b.error));
+}
+
+static sw_call *start_by(sw_client *by, uint64_t step) {
+    sw_call *call;
+    sw_pull asked = {.address = {.channel = "tensors", .step = step}, .timeout_ms = 60000};
+    bench_ok(&b, sw_client_start_tensors(by, &asked, NULL, 0, &call, &b.error));
+    return call;
+}
+
+static sw_call *start(uint64_t step) {
+    return start_by(client, step);
+}
+
+static void finish_and_check(sw_call *call, size_t size) {
+    sw_tensors *tensors;
+    bench_ok(&b, sw_call_finish_tensors(call, &tensors, &b.error));
+    cr_assert_eq(sw_tensors_view(tensors, 0)->size, size);
+    cr_assert_eq(memcmp(sw_tensors_view(tensors, 0)->data, big, size), 0);
+    sw_tensors_destroy(tensors);
+    sw_call_destroy(call);
+}
+
+static uint64_t arrived(void) {
+    return relay_bytes(relay, RELAY_TO_CLIENT);
+}
+
+static sw_call *start_and_wait_for(uint64_t step, uint64_t bytes) {
+    uint64_t before = arrived();
+    sw_call *call = start(step);
+    cr_assert(relay_wait_for_bytes(relay, RELAY_TO_CLIENT, before + bytes, 60000));
+    return call;
+}
+
+/* A client that knows the link, and pulls over several connections from the start. */
+static void open_long(const char *const *more) {
+    bench_open(&b, more);
+    relay = relay_open(b.socket);
+    relay_delay(relay, RELAY_TO_CLIENT, DELAY_MS);
+    relay_delay(relay, RELAY_TO_ENDPOINT, DELAY_MS);
+    client = bench_client_of(&b, relay_target(relay), 30000);
+    publish(1, BIG);
+    finish_and_check(start(1), BIG);
+}
+
+/* ---- the endpoint meanwhile ---- */
+
+Test(shares, an_endpoint_that_drains_still_brings_the_rest_of_a_pull) {
+    open_long(NULL);
+    sw_call *call = start_and_wait_for(1, BIG / 4);
+    daemon_signal(b.daemon, SIGTERM);
+    finish_and_check(call, BIG);
+}
+
+Test(shares, a_new_generation_does_not_end_a_pull_under_way) {
+    sw_lease *lease;
+    open_long(NULL);
+    sw_call *call = start_and_wait_for(1, BIG / 4);
+    sw_attachment attachment = {.generation = 9, .stage = 3, .stage_count = 4};
+    bench_ok(&b, sw_attach(b.publisher, &attachment, 0, &lease, NULL, &b.error));
+    finish_and_check(call, BIG);
+    sw_lease_release(lease);
+}
+
+Test(shares, a_caller_who_may_make_one_call_at_a_time_pulls_whole) {
+    static const char *const more[] = {"--max-calls", "1", NULL};
+    open_long(more);
+    finish_and_check(start(1), BIG);
+}
+
+Test(shares, connections_that_grow_old_meanwhile_cost_nothing) {
+    static const char *const more[] = {"--max-connection-age", "300ms", "--connection-age-grace", "200ms",
+                                       NULL};
+    open_long(more);
+    for (int i = 0; i < 3; i++) finish_and_check(start(1), BIG);
+}
+
+/* ---- the caller meanwhile ---- */
+
+Test(shares, several_pulls_at_once_come_whole_over_the_same_connections) {
+    open_long(NULL);
+    sw_call *calls[PULLERS];
+    for (int i = 0; i < PULLERS; i++) calls[i] = start(1);
+    for (int i = 0; i < PULLERS; i++) finish_and_check(calls[i], BIG);
+}
+
+Test(shares, a_call_may_be_destroyed_and_a_client_closed_at_any_moment) {
+    open_long(NULL);
+    for (uint64_t part = 0; part < 6; part++) {
+        sw_call *call = start_and_wait_for(1, part * BIG / 6);
+        if (part % 2) {
+            sw_call_destroy(call);
+            continue;
+        }
+        sw_client_close(client);
+        sw_call_destroy(call);
+        client = bench_client_of(&b, relay_target(relay), 30000);
+        finish_and_check(start(1), BIG);
+    }
+}

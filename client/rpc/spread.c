@@ -53,7 +53,7 @@ static sw_status share_out(struct spread *spread, sw_error *error) {
     if (!runs_missing(parts, &spread->left) ||
         !runs_take(parts, &spread->left, spread->limit, &spread_own(spread)->share))
         return error_no_memory(error);
-    spread_own(spread)->asked_ms = spread->call->asked_ms;
+    spread_own(spread)->asked_ms = loop_now_ms(spread->call->client->loop); /* it may have waited before */
     spread->is_on = true;
     spread->blocks_before = reassembly_blocks_arrived(spread->assembly);
     spread_start_measuring(spread);

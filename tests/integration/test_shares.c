@@ -114,6 +114,22 @@ Test(shares, connections_that_grow_old_meanwhile_cost_nothing) {
 
 /* ---- the caller meanwhile ---- */
 
+Test(shares, a_pull_that_waited_for_its_item_brings_it_once) {
+    open_long(NULL);
+    sw_call *call = start(2);
+    bench_wait_for_waiting(&b, 1);
+    for (int round_trips = 0; round_trips < 8; round_trips++) {
+        sw_info *info;
+        bench_ok(&b, sw_client_info(client, 0, &info, &b.error));
+        sw_info_destroy(info);
+    }
+    uint64_t before = arrived();
+    publish(2, MIB / 2);
+    finish_and_check(call, MIB / 2);
+    cr_assert_lt(arrived() - before, MIB / 2 + MIB / 8, "%lu bytes came",
+                 (unsigned long)(arrived() - before));
+}
+
 Test(shares, several_pulls_at_once_come_whole_over_the_same_connections) {
     open_long(NULL);
     sw_call *calls[PULLERS];

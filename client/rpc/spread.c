@@ -8,8 +8,10 @@
 #define SCOUT_FROM  (8 * MIB) /* what takes no longer than further connections need to begin */
 #define FIRST_SHARE (4 * MIB) /* comes while the workers' questions are on their way */
 /* On average: each stream begins with the whole manifest, so small ones are not shared out where nothing but
- * memory is gained by it. */
+ * memory is gained by it, ... */
 #define SHARED_TENSOR_MIN (UINT64_C(64) << 10)
+/* ... and nowhere where what a request can name is not the first share, or not twenty times the manifest. */
+#define SHARED_TENSOR_LONG_MIN (UINT64_C(4) << 10)
 
 void spread_init(struct spread *spread, struct sw_call *call, const struct pull *pull,
                  struct reassembly *assembly) {
@@ -62,9 +64,10 @@ static sw_status share_out(struct spread *spread, sw_error *error) {
 }
 
 static bool is_worth_sharing(const struct spread *spread) {
-    const struct manifest *manifest = reassembly_manifest(spread->assembly);
-    return !link_is_short(spread_link(spread)) ||
-           reassembly_bytes_in_all(spread->assembly) >= manifest->tensor_count * SHARED_TENSOR_MIN;
+    uint64_t count = reassembly_manifest(spread->assembly)->tensor_count;
+    uint64_t least = count > SHARED_TENSOR_LONG_MIN ? count : SHARED_TENSOR_LONG_MIN;
+    if (link_is_short(spread_link(spread))) least = SHARED_TENSOR_MIN;
+    return reassembly_bytes_in_all(spread->assembly) >= count * least;
 }
 
 sw_status spread_manifest_came(struct spread *spread, sw_error *error) {

@@ -10,7 +10,7 @@
 #include "tests/support/relay.h"
 #include "tests/support/test.h"
 
-enum { MIB = 1 << 20, BIG = 16 * MIB + 17, DELAY_MS = 10, PULLERS = 4 };
+enum { MIB = 1 << 20, BIG = 16 * MIB + 17, DELAY_MS = 10, PULLERS = 4, MANY = 10000 };
 
 static struct bench b;
 static struct relay *relay;
@@ -150,4 +150,29 @@ Test(shares, a_call_may_be_destroyed_and_a_client_closed_at_any_moment) {
         client = bench_client_of(&b, relay_target(relay), 30000);
         finish_and_check(start(1), BIG);
     }
+}
+
+Test(shares, many_small_tensors_come_with_few_manifests) {
+    enum { EACH = 1024 };
+    open_long(NULL);
+    const int64_t shape[] = {EACH};
+    sw_named_tensor *tensors = calloc(MANY, sizeof *tensors);
+    char(*names)[32] = calloc(MANY, sizeof *names);
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "layers.%zu.weight", i);
+        tensors[i] = (sw_named_tensor){.name = names[i], .view = {SW_U8, 1, shape, big + i, EACH}};
+    }
+    sw_address address = {.channel = "tensors", .step = 2};
+    bench_ok(&b, sw_publish_tensors(b.publisher, &address, tensors, MANY, 0, NULL, &b.error));
+    uint64_t before = arrived();
+    sw_tensors *came;
+    sw_call *call = start(2);
+    bench_ok(&b, sw_call_finish_tensors(call, &came, &b.error));
+    cr_assert_eq(sw_tensors_count(came), MANY);
+    cr_assert_lt(arrived() - before, MANY * EACH * 5 / 4, "%lu bytes came",
+                 (unsigned long)(arrived() - before));
+    sw_tensors_destroy(came);
+    sw_call_destroy(call);
+    free(tensors);
+    free(names);
 }

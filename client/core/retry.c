@@ -4,7 +4,8 @@
 
 #define FIRST_DELAY_MS 40
 #define MOST_DELAY_MS  2000
-/* Room in a store comes with a release, and a lease with the next Attach: either may be a moment away. */
+/* Room in a store comes with a release, a lease with the next Attach, and a place among a caller's calls with
+ * the end of another one: each may be a moment away. */
 #define MOST_DELAY_FOR_A_MOMENT_MS 200
 
 bool retry_nobody_answered(sw_status status, sw_reason reason) {
@@ -20,8 +21,12 @@ static bool waits_for_a_lease(const struct retry_case *failed) {
     return failed->is_attached && failed->reason == SW_REASON_NOT_ATTACHED;
 }
 
+static bool waits_for_a_place(const struct retry_case *failed) {
+    return failed->has_begun && failed->reason == SW_REASON_LIMIT;
+}
+
 static bool waits_for_a_moment(const struct retry_case *failed) {
-    return waits_for_room(failed) || waits_for_a_lease(failed);
+    return waits_for_room(failed) || waits_for_a_lease(failed) || waits_for_a_place(failed);
 }
 
 static int64_t backoff(const struct retry_case *failed) {

@@ -2,8 +2,8 @@
  *
  * Tried again until the deadline: UNAVAILABLE without a reason of stagewire's (nobody answered) or with
  * SHUTTING_DOWN; for publishes also STORE_FULL and PUBLISH_IN_PROGRESS, and NOT_ATTACHED where the lease will
- * stand again, as after a restart of the endpoint. An endpoint that was reached once and
- * is gone for the grace is lost, whatever time is left. */
+ * stand again, as after a restart of the endpoint; and for what has begun to come LIMIT. An endpoint that was
+ * reached once and is gone for the grace is lost, whatever time is left. */
 #ifndef STAGEWIRE_CLIENT_CORE_RETRY_H
 #define STAGEWIRE_CLIENT_CORE_RETRY_H
 
@@ -16,6 +16,7 @@ struct retry_case {
     sw_status status;
     sw_reason reason;
     bool publishes;
+    bool has_begun;              /* to come: between its streams others may take its place */
     bool is_attached;            /* a lease of that generation is held, or being taken up again */
     int64_t now_ms, deadline_ms; /* CLOCK_NEVER: no deadline */
     bool reached_once;           /* the endpoint has answered this client before */

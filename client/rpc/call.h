@@ -69,6 +69,7 @@ struct sw_call {
     int64_t asked_ms; /* when this attempt began */
     bool is_cancelled, has_failed;
     bool is_waiting; /* CALL_WAIT */
+    bool has_begun;  /* the owner's: what was asked for has begun to come */
     sw_error error;  /* the last attempt's; in the end the call's */
 
     _Atomic uint64_t bytes_arrived, bytes_in_all; /* of tensors */

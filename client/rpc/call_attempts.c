@@ -163,6 +163,7 @@ static void try_again_or_not(struct sw_call *call, sw_error *error) {
         .status = error->code,
         .reason = error->reason,
         .publishes = call->ops->publishes,
+        .has_begun = call->has_begun,
         .is_attached = is_attached(call),
         .now_ms = loop_now_ms(client->loop),
         .deadline_ms = call->deadline_ms,

@@ -80,6 +80,15 @@ static void open_long(const char *const *more) {
     finish_and_check(start(1), BIG);
 }
 
+static void wait_for_the_endpoint_to_have_ended_all(void) {
+    for (uint64_t streams = 1; streams > 0;) {
+        sw_info *info;
+        bench_ok(&b, sw_client_info(b.client, 0, &info, &b.error));
+        streams = info->streams;
+        sw_info_destroy(info);
+    }
+}
+
 /* ---- the endpoint meanwhile ---- */
 
 Test(shares, an_endpoint_that_drains_still_brings_the_rest_of_a_pull) {
@@ -103,6 +112,15 @@ Test(shares, a_caller_who_may_make_one_call_at_a_time_pulls_whole) {
     static const char *const more[] = {"--max-calls", "1", NULL};
     open_long(more);
     finish_and_check(start(1), BIG);
+}
+
+Test(shares, two_pulls_of_a_caller_who_may_make_two_calls_at_once_come_whole) {
+    static const char *const more[] = {"--max-calls", "2", NULL};
+    open_long(more);
+    wait_for_the_endpoint_to_have_ended_all();
+    sw_call *first = start(1), *second = start(1);
+    finish_and_check(first, BIG);
+    finish_and_check(second, BIG);
 }
 
 Test(shares, connections_that_grow_old_meanwhile_cost_nothing) {

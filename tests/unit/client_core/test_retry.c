@@ -47,6 +47,19 @@ Test(retry, a_publish_waits_for_room_and_for_its_turn) {
     }
 }
 
+Test(retry, what_has_begun_to_come_waits_for_a_place_to_go_on) {
+    struct retry_case failed = unanswered();
+    failed.reason = SW_REASON_LIMIT;
+    failed.status = sw_reason_status(failed.reason);
+    int64_t delay;
+    cr_assert_eq(retry_decide(&failed, &delay), RETRY_GIVE_UP, "nothing has come");
+    failed.has_begun = true;
+    failed.attempt = 1000;
+    failed.random = UINT32_MAX;
+    cr_assert_eq(retry_decide(&failed, &delay), RETRY_AGAIN);
+    cr_assert_leq(delay, 200, "another call may end at any moment");
+}
+
 Test(retry, a_publish_waits_for_the_lease_that_is_taken_up_again) {
     struct retry_case failed = unanswered();
     failed.reason = SW_REASON_NOT_ATTACHED;

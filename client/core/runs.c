@@ -101,6 +101,12 @@ bool runs_give_back(const struct parts *parts, struct runs *left, struct runs *s
     return has_memory;
 }
 
+uint64_t runs_blocks(const struct runs *runs) {
+    uint64_t blocks = 0;
+    for (uint32_t i = 0; i < runs->count; i++) blocks += runs->runs[i].count;
+    return blocks;
+}
+
 static bool is_missing(const struct parts *parts, const struct run *block) {
     return !blocks_have(&parts->parts[block->part].blocks, block->first);
 }

@@ -30,6 +30,8 @@ bool runs_take(const struct parts *parts, struct runs *left, uint64_t bytes, str
  * without memory. */
 bool runs_give_back(const struct parts *parts, struct runs *left, struct runs *share);
 
+uint64_t runs_blocks(const struct runs *runs);
+
 /* What of a share has not arrived. */
 uint64_t runs_missing_bytes(const struct parts *parts, const struct runs *share);
 

@@ -132,7 +132,10 @@ static sw_status tensors_message(struct sw_call *call, grpc_byte_buffer *message
     call->bytes_in_all = reassembly_bytes_in_all(tensors->assembly);
     call->has_begun = true;
     if (news == REASSEMBLY_STARTED_OVER) start_over(tensors);
-    if (news == REASSEMBLY_BLOCK) spread_block_came(&tensors->spread);
+    if (news == REASSEMBLY_BLOCK) {
+        spread_own_block_came(&tensors->spread);
+        spread_block_came(&tensors->spread);
+    }
     return news == REASSEMBLY_MANIFEST ? spread_manifest_came(&tensors->spread, error) : SW_OK;
 }
 

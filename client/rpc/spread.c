@@ -57,6 +57,7 @@ static sw_status share_out(struct spread *spread, sw_error *error) {
         return error_no_memory(error);
     spread_own(spread)->asked_ms = loop_now_ms(spread->call->client->loop); /* it may have waited before */
     spread->is_on = true;
+    spread->limit_blocks = runs_blocks(&spread_own(spread)->share);
     spread->blocks_before = reassembly_blocks_arrived(spread->assembly);
     spread_start_measuring(spread);
     workers_begin(spread);
@@ -102,6 +103,14 @@ void spread_block_came(struct spread *spread) {
     if (!spread->is_on) return;
     measure(spread);
     if (spread->is_doubled) workers_end_those_with_nothing_to_bring(spread);
+}
+
+/* An endpoint that knows of no byte_limit goes on: then all would come twice. */
+void spread_own_block_came(struct spread *spread) {
+    unsigned blocks = spread->call->answers - 1;
+    if (!spread->is_on || spread->has_ended_it || blocks <= spread->limit_blocks) return;
+    spread->has_ended_it = true;
+    attempt_cancel(&spread->call->attempt);
 }
 
 bool spread_has_ended_it(const struct spread *spread) {

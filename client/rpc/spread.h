@@ -46,6 +46,7 @@ struct spread {
     struct worker scout;                       /* asks a second connection how long an answer takes */
     struct loop_timer look_again;              /* while some have nothing to do */
     uint64_t limit;                            /* of the call's own stream; 0: none */
+    uint64_t limit_blocks;                     /* that reach it */
     bool is_on, is_of_no_use;
     bool is_doubled;       /* some blocks are asked for twice */
     bool has_ended_it;     /* the call's own stream */
@@ -64,11 +65,12 @@ void spread_fini(struct spread *spread);
 uint64_t spread_limit(struct spread *spread, bool may_bring_memory);
 /* Its manifest came. RESOURCE_EXHAUSTED without memory. */
 sw_status spread_manifest_came(struct spread *spread, sw_error *error);
-/* A block came, whoever brought it. */
+/* A block came, whoever brought it; and before that, where it was the call's own stream. */
 void spread_block_came(struct spread *spread);
+void spread_own_block_came(struct spread *spread);
 /* It ended. What it did not bring is left for the others. */
 void spread_stream_ended(struct spread *spread);
-/* ... because they brought what it still would have. */
+/* ... because others bring what it still would have. */
 bool spread_has_ended_it(const struct spread *spread);
 
 /* For the workers: what the rate is measured from, now. */

@@ -141,6 +141,17 @@ static void tensors_arrive_whole_with_hashes_and_without_and_when_the_stream_bre
     expect_whole("cut");
 }
 
+static void a_stream_that_goes_on_beyond_its_byte_limit_is_ended_and_all_comes(void) {
+    enum { BLOCKS = 8, MIB = 1 << 20 };
+    sw_tensors *tensors;
+    sw_pull pull = pull_of("endless");
+    EXPECT_OK(sw_client_get_tensors(client, &pull, NULL, 0, &tensors, &error));
+    const uint8_t *data = sw_tensors_view(tensors, 0)->data;
+    cr_assert_eq(sw_tensors_view(tensors, 0)->size, BLOCKS * MIB);
+    for (size_t i = 0; i < BLOCKS * MIB; i++) cr_assert_eq(data[i], i / MIB);
+    sw_tensors_destroy(tensors);
+}
+
 static void a_manifest_comes_without_bytes(void) {
     sw_tensors *tensors;
     sw_pull pull = pull_of("whole");
@@ -238,6 +249,7 @@ WITH_EACH_SERVER(the_client_pulls_and_is_told_what_is_wrong) {
     a_server_that_never_answers_is_a_deadline_without_a_reason();
     an_answer_about_something_else_and_one_that_cannot_be_read_are_data_loss();
     tensors_arrive_whole_with_hashes_and_without_and_when_the_stream_breaks();
+    a_stream_that_goes_on_beyond_its_byte_limit_is_ended_and_all_comes();
     a_manifest_comes_without_bytes();
     wrong_blocks_missing_blocks_and_refusals_are_told();
 }

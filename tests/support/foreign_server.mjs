@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { PublisherService, StageService, detailsOf, grpc } from "./grpcjs.mjs";
 
 const { status } = grpc;
-const BLOCK = 4096;
+const BLOCK = 4096, MIB = 1 << 20;
 const bytes = Buffer.from(Array.from({ length: 6000 }, (_, i) => i % 251));
 // XXH3-64 of the two blocks, and of these two numbers.
 const HASHES = ["8157707384269159537", "1624244542206642382"];
@@ -46,6 +46,7 @@ const getMetrics = {
 
 const chunk = (block, xxh3 = HASHES[block]) =>
   ({ chunk: { tensor: 0, block, xxh3, data: bytes.subarray(block * BLOCK, (block + 1) * BLOCK) } });
+const largeChunk = (block) => ({ chunk: { tensor: 0, block, xxh3: "0", data: Buffer.alloc(MIB, block) } });
 const streams = {
   whole: (stream) => (stream.write(chunk(1)), stream.write(chunk(0)), stream.end()),
   unhashed: (stream) => (stream.write(chunk(0, 0)), stream.write(chunk(1, 0)), stream.end()),
@@ -58,6 +59,13 @@ const streams = {
   },
   short: (stream) => (stream.write(chunk(0)), stream.end()),
   stuck: (stream) => stream.write(chunk(0)),
+  // knows of no byte_limit: who is asked for all goes on until he is told to end
+  endless: (stream, { ranges }) => {
+    if (!ranges.length) return [0, 1, 2, 3, 4].forEach((block) => stream.write(largeChunk(block)));
+    for (const { first_block, block_count } of ranges)
+      for (let i = 0; i < Number(block_count); i++) stream.write(largeChunk(Number(first_block) + i));
+    stream.end();
+  },
 };
 
 function streamTensors(stream) {
@@ -65,8 +73,11 @@ function streamTensors(stream) {
   if (address.channel === "refused")
     return stream.emit("error", refusal(status.NOT_FOUND, "no such tensor", "NO_SUCH_TENSOR", { tensors: '["x"]' }));
   const digest = address.channel === "unhashed" ? "0" : DIGEST;
-  stream.write({ manifest: { address: resolved(address), block_bytes: BLOCK, pin: pin === "0" ? "77" : pin,
-    tensors: [{ name: "x", dtype: "DATA_TYPE_U8", shape: [2, 3000], byte_length: 6000, digest }] } });
+  const small = { name: "x", dtype: "DATA_TYPE_U8", shape: [2, 3000], byte_length: 6000, digest };
+  const large = { name: "x", dtype: "DATA_TYPE_U8", shape: [8, MIB], byte_length: 8 * MIB, digest: "0" };
+  const isLarge = address.channel === "endless";
+  stream.write({ manifest: { address: resolved(address), block_bytes: isLarge ? MIB : BLOCK, pin: pin === "0" ? "77" : pin,
+    tensors: [isLarge ? large : small] } });
   if (manifest_only) return stream.end();
   streams[address.channel](stream, stream.request);
 }

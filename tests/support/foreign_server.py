@@ -14,7 +14,7 @@ import grpc
 
 from stage import metrics, pb, rpc, status_pb
 
-BLOCK = 4096
+BLOCK, MIB = 4096, 1 << 20
 BYTES = bytes(i % 251 for i in range(6000))
 HASHES = [8157707384269159537, 1624244542206642382]
 DIGEST = 3918222240079804594
@@ -60,6 +60,10 @@ def chunk(block, xxh3=None):
     return pb.StreamTensorsResponse(chunk=pb.TensorChunk(block=block, xxh3=HASHES[block] if xxh3 is None else xxh3, data=data))
 
 
+def large_chunk(block):
+    return pb.StreamTensorsResponse(chunk=pb.TensorChunk(block=block, data=bytes([block]) * MIB))
+
+
 class Stage(rpc.StageServiceServicer):
     def GetStageInfo(self, request, context):
         name, kind, token = ("b", pb.ITEM_KIND_TENSORS, "") if request.page_token else ("a", pb.ITEM_KIND_METRICS, "second")
@@ -101,8 +105,11 @@ class Stage(rpc.StageServiceServicer):
             refuse(context, grpc.StatusCode.NOT_FOUND, "no such tensor", "NO_SUCH_TENSOR", tensors='["x"]')
         info = pb.TensorInfo(name="x", dtype=pb.DATA_TYPE_U8, shape=[2, 3000], byte_length=6000,
                              digest=0 if channel == "unhashed" else DIGEST)
+        if channel == "endless":
+            info = pb.TensorInfo(name="x", dtype=pb.DATA_TYPE_U8, shape=[8, MIB], byte_length=8 * MIB)
         yield pb.StreamTensorsResponse(manifest=pb.TensorManifest(
-            address=resolved(request.address), tensors=[info], block_bytes=BLOCK, pin=request.pin or 77))
+            address=resolved(request.address), tensors=[info], block_bytes=MIB if channel == "endless" else BLOCK,
+            pin=request.pin or 77))
         if request.manifest_only:
             return
         if channel == "whole":
@@ -116,6 +123,12 @@ class Stage(rpc.StageServiceServicer):
             refuse(context, grpc.StatusCode.UNAVAILABLE, "gone")
         elif channel == "cut":
             yield from (chunk(wanted.first_block) for wanted in request.ranges)
+        elif channel == "endless" and request.ranges:
+            yield from (large_chunk(block) for wanted in request.ranges
+                        for block in range(wanted.first_block, wanted.first_block + wanted.block_count))
+        elif channel == "endless":
+            yield from map(large_chunk, range(5))
+            until_it_ends(context)
         elif channel in ("short", "stuck"):
             yield chunk(0)
             if channel == "stuck":

@@ -3,20 +3,15 @@
  *
  *     bench_calls [ROUNDS]
  */
-#include <stdio.h>
-#include <unistd.h>
-
-#include "tests/support/baseline.h"
-#include "tests/support/daemon.h"
 #include "tests/support/measure.h"
+#include "tests/support/sides.h"
 
 #define CALLS   2000
 #define WAKES   300
 #define WAITERS 64
 #define ANSWER  1024 /* bytes: what 20 metrics take */
 
-static struct daemon *daemon_;
-static sw_client *publishing;
+static struct sides sides;
 static uint64_t step;
 static int rounds;
 
@@ -56,7 +51,7 @@ static void wait_until_waiting(uint64_t count) {
     sw_error error;
     for (uint64_t waiting = 0; waiting < count;) {
         sw_info *info;
-        bench_must(sw_client_info(publishing, 0, &info, &error), &error);
+        bench_must(sw_client_info(sides.ours.local, 0, &info, &error), &error);
         waiting = info->waiting;
         sw_info_destroy(info);
     }
@@ -79,7 +74,7 @@ static double wake_once(sw_client *client, int waiters) {
         bench_must(sw_client_start_metrics(client, &pull, &calls[i], &error), &error);
     wait_until_waiting((uint64_t)waiters);
     double begun = bench_now_us();
-    measure_publish_metrics(publishing, step);
+    measure_publish_metrics(sides.ours.local, step);
     for (int i = 0; i < waiters; i++) finish(calls[i]);
     return bench_now_us() - begun;
 }
@@ -107,37 +102,19 @@ static void wakes(sw_client *client, struct baseline_client *raw) {
 
 int main(int argc, char **argv) {
     rounds = bench_rounds(argc, argv);
-    struct baseline tcp_server = {BASELINE_TCP, .largest_answer = ANSWER};
-    struct baseline unix_server = {BASELINE_UNIX, .largest_answer = ANSWER};
-    baseline_start(&tcp_server);
-    baseline_start(&unix_server);
-    struct baseline_client *raw_tcp = baseline_connect(&tcp_server),
-                           *raw_unix = baseline_connect(&unix_server);
-    char path[64];
-    snprintf(path, sizeof path, "unix:/tmp/stagewire-bench-%d.sock", (int)getpid());
-    daemon_ = daemon_start(
-        (const char *const[]){"--listen", "127.0.0.1:0", "--listen", path, "--run-id", "bench", NULL});
-    bench_must_have(daemon_, "stagewired");
-    sw_client *tcp_client = measure_open(daemon_target(daemon_, 0));
-    publishing = measure_open(daemon_target(daemon_, 1));
-    measure_publish_metrics(publishing, step = 1);
+    sides_open(&sides, ANSWER, NULL);
+    measure_publish_metrics(sides.ours.local, step = 1);
 
     pulls((struct row){"pull of 20 metrics, TCP", "us", "a raw TCP request", .less_is_better = true,
                        .reach.value = 150},
-          (struct row){"  its p99", "us", "a raw TCP request", .less_is_better = true}, tcp_client, raw_tcp);
+          (struct row){"  its p99", "us", "a raw TCP request", .less_is_better = true}, sides.ours.tcp,
+          sides.tcp);
     pulls((struct row){"pull of 20 metrics, Unix socket", "us", "a raw Unix request", .less_is_better = true,
                        .reach.value = 75},
-          (struct row){"  its p99", "us", "a raw Unix request", .less_is_better = true}, publishing,
-          raw_unix);
-    wakes(tcp_client, raw_tcp);
+          (struct row){"  its p99", "us", "a raw Unix request", .less_is_better = true}, sides.ours.local,
+          sides.local);
+    wakes(sides.ours.tcp, sides.tcp);
 
-    sw_client_close(tcp_client);
-    sw_client_close(publishing);
-    daemon_kill(daemon_);
-    daemon_destroy(daemon_);
-    baseline_close(raw_tcp);
-    baseline_close(raw_unix);
-    baseline_stop(&tcp_server);
-    baseline_stop(&unix_server);
+    sides_close(&sides);
     return 0;
 }

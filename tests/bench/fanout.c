@@ -12,16 +12,17 @@
 #include <unistd.h>
 
 #include "proto/base/malloc_settings.h"
-#include "tests/support/daemon.h"
+#include "tests/support/endpoint.h"
+#include "tests/support/folder.h"
 #include "tests/support/measure.h"
 
-#define STEP_BYTES (256 * MIB)
-#define PROCESSES  8
-#define PULLS      8 /* a process: they share its memory, which one thread fills */
-#define CALLS      200
+#define STEP_BYTES  (256 * MIB)
+#define PROCESSES   8
+#define PULLS       8 /* a process: they share its memory, which one thread fills */
+#define CALLS       200
+#define MTLS_ROUNDS 3 /* which take long, and memory is much the same in all */
 
-static struct daemon *daemon_;
-static sw_client *publishing;
+static struct endpoint endpoint;
 static int rounds;
 
 /* ---- memory ---- */
@@ -77,12 +78,12 @@ static void pull_together(sw_client *client, int pulls, char *into) {
 }
 
 /* Reads "PULLS" and, when they are done, says how much memory they took, in MiB. */
-static void consume(const char *target, FILE *ask, FILE *answer) {
+static void consume(FILE *ask, FILE *answer) {
     char line[32], *into = malloc(STEP_BYTES);
     bench_must_have(into, "malloc");
     memset(into, 1, STEP_BYTES);
     malloc_keep_for_streams();
-    sw_client *client = measure_open(target);
+    sw_client *client = endpoint_client(&endpoint);
     double idle = status_mib(getpid(), "VmRSS:");
     while (fgets(line, sizeof line, ask)) {
         forget_peak(getpid());
@@ -93,7 +94,7 @@ static void consume(const char *target, FILE *ask, FILE *answer) {
     _exit(0);
 }
 
-static void start_consumer(struct consumer *consumer, const char *target) {
+static void start_consumer(struct consumer *consumer) {
     int down[2], up[2];
     bench_must_have(pipe(down) == 0 && pipe(up) == 0, "pipe");
     consumer->process = fork();
@@ -101,7 +102,7 @@ static void start_consumer(struct consumer *consumer, const char *target) {
     if (consumer->process == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(down[1]), close(up[0]);
-        consume(target, fdopen(down[0], "r"), fdopen(up[1], "w"));
+        consume(fdopen(down[0], "r"), fdopen(up[1], "w"));
     }
     close(down[0]), close(up[1]);
     consumer->ask = fdopen(down[1], "w");
@@ -119,34 +120,47 @@ static double answer_of(const struct consumer *consumer) {
     return atof(line);
 }
 
+/* *ret_memory: of the consumer that took most. */
 static double rate_of(int processes, int pulls, double *ret_memory) {
     double begun = bench_now_us();
+    *ret_memory = 0;
     for (int i = 0; i < processes; i++) ask(&consumers[i], pulls);
-    for (int i = 0; i < processes; i++) *ret_memory = answer_of(&consumers[i]);
+    for (int i = 0; i < processes; i++) {
+        double memory = answer_of(&consumers[i]);
+        if (memory > *ret_memory) *ret_memory = memory;
+    }
     return bench_rate(STEP_BYTES * (uint64_t)(processes * pulls), bench_now_us() - begun);
 }
 
 /* ---- rows ---- */
 
-static void fan_out(void) {
-    struct row rate = {"64 consumers of 256 MiB, together", "GB/s", "one alone", .reach.ratio = 0.9};
-    struct row endpoint = {"  memory of the endpoint above the step", "MiB", "one alone",
-                           .less_is_better = true, .reach.value = 16};
+/* What is measured over a kind of link, and what it is to reach. */
+struct kind {
+    const char *name;
+    bool is_secure, also_publishes;
+    int rounds;
+    double rate, endpoint_mib, consumer_mib;
+};
+
+static void fan_out(const struct kind *kind) {
+    struct row rate = {kind->name, "GB/s", "one alone", .reach.ratio = kind->rate};
+    struct row held = {"  memory of the endpoint above the step", "MiB", "one alone", .less_is_better = true,
+                       .reach.value = kind->endpoint_mib};
     struct row consumer = {"  memory of a consumer, a pull", "MiB", "one alone", .less_is_better = true,
-                           .reach.value = 32};
-    pid_t process = daemon_pid(daemon_);
+                           .reach.value = kind->consumer_mib};
+    pid_t process = daemon_pid(endpoint.daemon);
     double memory, alone, idle = status_mib(process, "VmRSS:");
-    rate_of(1, 1, &memory);
-    for (int i = 0; i < rounds; i++) {
-        forget_peak(process);
-        double base = rate_of(1, 1, &alone), one = above(process, idle) + 0.01;
+    rate_of(1, 1, &alone);
+    double one = above(process, idle) + 0.01; /* before the first round: what it takes is kept for later */
+    for (int i = 0; i < kind->rounds; i++) {
+        double base = rate_of(1, 1, &memory);
         forget_peak(process);
         row_add(&rate, base, rate_of(PROCESSES, PULLS, &memory));
-        row_add(&endpoint, one, above(process, idle));
+        row_add(&held, one, above(process, idle));
         row_add(&consumer, alone + 0.01, memory / PULLS);
     }
     row_print(&rate);
-    row_print(&endpoint);
+    row_print(&held);
     row_print(&consumer);
 }
 
@@ -155,7 +169,7 @@ static double publish(void) {
     static uint64_t step;
     for (int i = 0; i < CALLS; i++) {
         double begun = bench_now_us();
-        measure_publish_metrics(publishing, ++step);
+        measure_publish_metrics(endpoint.local, ++step);
         times[i] = bench_now_us() - begun;
     }
     return bench_quantile(times, CALLS, 0.5);
@@ -182,28 +196,50 @@ static void beside_consumers(void) {
     row_print(&row);
 }
 
-int main(int argc, char **argv) {
-    rounds = bench_rounds(argc, argv);
-    char path[64];
-    snprintf(path, sizeof path, "unix:/tmp/stagewire-bench-%d.sock", (int)getpid());
-    daemon_ = daemon_start(
-        (const char *const[]){"--listen", "127.0.0.1:0", "--listen", path, "--run-id", "bench", NULL});
-    bench_must_have(daemon_, "stagewired");
-    for (int i = 0; i < PROCESSES; i++) start_consumer(&consumers[i], daemon_target(daemon_, 0));
+/* ---- both kinds of link ---- */
+
+static void publish_step(void) {
     char *bytes = malloc(STEP_BYTES);
     bench_must_have(bytes, "malloc");
     memset(bytes, 0x5a, STEP_BYTES);
-    publishing = measure_open(daemon_target(daemon_, 1));
-    measure_publish(publishing, "step", bytes, STEP_BYTES);
+    measure_publish(endpoint.local, "step", bytes, STEP_BYTES);
     free(bytes);
-    fan_out();
-    beside_consumers();
-    sw_client_close(publishing);
+}
+
+static void stop_consumers(void) {
     for (int i = 0; i < PROCESSES; i++) {
         kill(consumers[i].process, SIGKILL);
         waitpid(consumers[i].process, NULL, 0);
     }
-    daemon_kill(daemon_);
-    daemon_destroy(daemon_);
+}
+
+static void measure(void *context) {
+    const struct kind *kind = context;
+    char certs[] = "/tmp/stagewire-bench-XXXXXX";
+    endpoint_make_certs(certs);
+    if (kind->is_secure) endpoint.certs = certs;
+    endpoint_start(&endpoint);
+    for (int i = 0; i < PROCESSES; i++) start_consumer(&consumers[i]);
+    endpoint_connect(&endpoint);
+    publish_step();
+    fan_out(kind);
+    if (kind->also_publishes) beside_consumers();
+    stop_consumers();
+    endpoint_stop(&endpoint);
+    folder_remove(certs);
+}
+
+int main(int argc, char **argv) {
+    rounds = bench_rounds(argc, argv);
+    struct kind plaintext = {"64 consumers of 256 MiB, together", false, true, rounds, 0.9, 16, 32};
+    struct kind mtls = {"64 consumers of 256 MiB, together, mTLS",
+                        true,
+                        false,
+                        rounds,
+                        .endpoint_mib = 32,
+                        .consumer_mib = 64};
+    if (rounds > MTLS_ROUNDS) mtls.rounds = MTLS_ROUNDS;
+    measure_apart(measure, &plaintext);
+    measure_apart(measure, &mtls);
     return 0;
 }

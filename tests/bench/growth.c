@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/support/daemon.h"
+#include "tests/support/endpoint.h"
 #include "tests/support/measure.h"
 
 #define ROUNDS      15
@@ -25,30 +25,12 @@
 #define TENSORS_MAX 16384
 #define TENSOR      16 /* bytes, where they are many */
 
-struct endpoint {
-    struct daemon *daemon;
-    sw_client *publishing, *pulling; /* over its Unix socket, and over TCP */
-};
-
 static struct endpoint lone, ours; /* lone holds one item */
 
-static struct endpoint open_endpoint(const char *const *more) {
-    static int count;
-    char path[64];
-    snprintf(path, sizeof path, "unix:/tmp/stagewire-growth-%d-%d.sock", (int)getpid(), count++);
-    const char *args[16] = {"--listen", "127.0.0.1:0", "--listen", path, "--run-id", "growth"};
-    for (size_t i = 0; more[i]; i++) args[6 + i] = more[i];
-    struct daemon *daemon = daemon_start(args);
-    bench_must_have(daemon != NULL, "stagewired");
-    return (struct endpoint){daemon, .pulling = measure_open(daemon_target(daemon, 0)),
-                             .publishing = measure_open(daemon_target(daemon, 1))};
-}
-
-static void close_endpoint(struct endpoint *endpoint) {
-    sw_client_close(endpoint->pulling);
-    sw_client_close(endpoint->publishing);
-    daemon_stop(endpoint->daemon);
-    daemon_destroy(endpoint->daemon);
+static void open_endpoint(struct endpoint *endpoint, const char *const *more) {
+    *endpoint = (struct endpoint){.more = more};
+    endpoint_start(endpoint);
+    endpoint_connect(endpoint);
 }
 
 /* ---- metrics ---- */
@@ -56,7 +38,7 @@ static void close_endpoint(struct endpoint *endpoint) {
 static void publish(const struct endpoint *endpoint, const char *channel, uint64_t step) {
     const sw_value metrics = sw_dict((sw_entry[]){{sw_text_of("loss"), sw_number(0.25)}}, 1);
     sw_error error;
-    bench_must(sw_publish_metrics(sw_client_publisher(endpoint->publishing),
+    bench_must(sw_publish_metrics(sw_client_publisher(endpoint->local),
                                   &(sw_address){.channel = channel, .step = step}, &metrics, 0, NULL, &error),
                &error);
 }
@@ -65,7 +47,7 @@ static void pull(const struct endpoint *endpoint, const char *channel, uint64_t 
     const sw_pull pull = {.address = {.channel = channel, .step = step}};
     sw_metrics *metrics;
     sw_error error;
-    bench_must(sw_client_get_metrics(endpoint->pulling, &pull, &metrics, &error), &error);
+    bench_must(sw_client_get_metrics(endpoint->tcp, &pull, &metrics, &error), &error);
     sw_metrics_destroy(metrics);
 }
 
@@ -131,10 +113,10 @@ static void wait_for_next(uint64_t n) {
     const sw_pull pull = {.address = {.channel = "awaited", .step = ++awaited}};
     sw_error error;
     for (uint64_t i = 0; i < n; i++)
-        bench_must(sw_client_start_metrics(ours.pulling, &pull, &waiting[i], &error), &error);
+        bench_must(sw_client_start_metrics(ours.tcp, &pull, &waiting[i], &error), &error);
     for (uint64_t there = 0; there < n;) {
         sw_info *info;
-        bench_must(sw_client_info(ours.publishing, 0, &info, &error), &error);
+        bench_must(sw_client_info(ours.local, 0, &info, &error), &error);
         there = info->waiting;
         sw_info_destroy(info);
     }
@@ -162,7 +144,7 @@ static void publish_beside(uint64_t n) {
 }
 
 static void measure_waiters(void) {
-    ours = open_endpoint((const char *const[]){"--max-calls", "16384", "--max-streams", "16384", NULL});
+    open_endpoint(&ours, (const char *const[]){"--max-calls", "16384", "--max-streams", "16384", NULL});
     publish(&ours, "beside", beside);
     for (uint64_t n = 1; n <= WAITERS_MAX; n *= 4) {
         measure(&(struct measure){"waiters", "wake them all", "linear", 1, wait_for_next, wake}, n);
@@ -171,7 +153,7 @@ static void measure_waiters(void) {
         measure(&(struct measure){"waiters", "publish beside", "flat", LOOKUPS, nothing, publish_beside}, n);
         wake(n);
     }
-    close_endpoint(&ours);
+    endpoint_stop(&ours);
 }
 
 /* ---- channels, and steps of a channel ---- */
@@ -200,14 +182,14 @@ static void publish_any_channel(uint64_t n) {
 }
 
 static void measure_channels(void) {
-    ours = open_endpoint((const char *const[]){"--keep-steps", "1", NULL});
+    open_endpoint(&ours, (const char *const[]){"--keep-steps", "1", NULL});
     uint64_t there = 0;
     for (uint64_t n = 1; n <= COUNT_MAX / 10; n *= 10) {
         while (there < n) publish(&ours, name_of(there++), 0);
         measure(&(struct measure){"channels", "pull", "flat", LOOKUPS, nothing, pull_any_channel}, n);
         measure(&(struct measure){"channels", "publish", "flat", LOOKUPS, nothing, publish_any_channel}, n);
     }
-    close_endpoint(&ours);
+    endpoint_stop(&ours);
 }
 
 static uint64_t newest;
@@ -226,12 +208,12 @@ static sw_lease *keep(uint64_t n) {
     const sw_attachment attachment = {.stage_count = 1, .policies = &policy, .policy_count = 1};
     sw_lease *lease;
     sw_error error;
-    bench_must(sw_attach(sw_client_publisher(ours.publishing), &attachment, 0, &lease, NULL, &error), &error);
+    bench_must(sw_attach(sw_client_publisher(ours.local), &attachment, 0, &lease, NULL, &error), &error);
     return lease;
 }
 
 static void measure_steps(void) {
-    ours = open_endpoint((const char *const[]){"--metrics-bytes", "1g", NULL});
+    open_endpoint(&ours, (const char *const[]){"--metrics-bytes", "1g", NULL});
     for (uint64_t n = 1; n <= COUNT_MAX; n *= 10) {
         sw_lease *lease = keep(n);
         for (newest = 0; newest < n;) publish_next_step(n);
@@ -239,7 +221,7 @@ static void measure_steps(void) {
         measure(&(struct measure){"steps held", "publish", "flat", LOOKUPS, nothing, publish_next_step}, n);
         sw_lease_release(lease);
     }
-    close_endpoint(&ours);
+    endpoint_stop(&ours);
 }
 
 /* ---- tensors ---- */
@@ -249,7 +231,7 @@ static uint64_t step;
 
 static void publish_tensors(const sw_named_tensor *tensors, size_t count) {
     sw_error error;
-    bench_must(sw_publish_tensors(sw_client_publisher(ours.publishing),
+    bench_must(sw_publish_tensors(sw_client_publisher(ours.local),
                                   &(sw_address){.channel = "tensors", .step = ++step}, tensors, count, 0,
                                   NULL, &error),
                &error);
@@ -259,7 +241,7 @@ static void pull_tensors(const sw_tensor_request *requests, uint32_t count) {
     const sw_pull pull = {.address = {.channel = "tensors", .step = step}};
     sw_tensors *tensors;
     sw_error error;
-    bench_must(sw_client_get_tensors(ours.pulling, &pull, requests, count, &tensors, &error), &error);
+    bench_must(sw_client_get_tensors(ours.tcp, &pull, requests, count, &tensors, &error), &error);
     sw_tensors_destroy(tensors);
 }
 
@@ -291,7 +273,7 @@ static void pull_large(uint64_t size) {
 static void measure_tensors(uint64_t largest) {
     char store[32];
     snprintf(store, sizeof store, "%" PRIu64, largest + largest / 4);
-    ours = open_endpoint((const char *const[]){"--store-bytes", store, NULL});
+    open_endpoint(&ours, (const char *const[]){"--store-bytes", store, NULL});
     for (uint64_t n = 1; n <= TENSORS_MAX; n *= 4) {
         measure(&(struct measure){"tensors in a step", "publish", "linear", 1, nothing, publish_many}, n);
         measure(&(struct measure){"tensors in a step", "pull", "linear", 1, nothing, pull_many}, n);
@@ -302,7 +284,7 @@ static void measure_tensors(uint64_t largest) {
                 size);
         measure(&(struct measure){"bytes of a tensor", "pull", "linear", times, nothing, pull_large}, size);
     }
-    close_endpoint(&ours);
+    endpoint_stop(&ours);
 }
 
 /* All on one processor: a call costs more or less as its ends happen to run on one or on two. */
@@ -334,13 +316,13 @@ int main(int argc, char **argv) {
     bench_must_have(source && destination, "malloc");
     memset(source, 0x5a, largest);
     memset(destination, 0, largest);
-    lone = open_endpoint((const char *const[]){NULL});
+    open_endpoint(&lone, (const char *const[]){NULL});
     publish(&lone, "lone", 0);
     measure_waiters();
     measure_channels();
     measure_steps();
     measure_tensors(largest);
-    close_endpoint(&lone);
+    endpoint_stop(&lone);
     free(source);
     free(destination);
     return 0;

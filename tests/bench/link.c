@@ -4,18 +4,14 @@
  *     bench_link [ROUNDS]
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "proto/base/malloc_settings.h"
 #include "tests/link/link.h"
 #include "tests/support/baseline.h"
-#include "tests/support/daemon.h"
+#include "tests/support/endpoint.h"
 #include "tests/support/measure.h"
 
 #define STEP_BYTES       (512 * MIB)
@@ -100,24 +96,27 @@ static sw_client *open_for_many(const char *target) {
     return client;
 }
 
-static _Noreturn void be_client(const struct daemon *daemon, const struct baseline *server,
-                                const struct distance *distance) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+struct way {
+    struct endpoint endpoint;
+    struct baseline server;
+    const struct distance *distance;
+};
+
+static void be_client(void *context) {
+    struct way *way = context;
     malloc_keep_for_streams();
     into = malloc(STEP_BYTES);
     bench_must_have(into, "malloc");
     memset(into, 0x5a, STEP_BYTES);
-    for (int i = 0; i < CONNECTIONS; i++) raw[i] = baseline_connect(server);
-    sw_client *publishing = measure_open(daemon_target(daemon, 1));
-    sw_client *client = measure_open(daemon_target(daemon, 0));
-    sw_client *client_of_many = open_for_many(daemon_target(daemon, 0));
-    measure_publish(publishing, "step", into, STEP_BYTES);
-    compare(client, client_of_many, distance);
+    for (int i = 0; i < CONNECTIONS; i++) raw[i] = baseline_connect(&way->server);
+    endpoint_connect(&way->endpoint);
+    sw_client *client_of_many = open_for_many(daemon_target(way->endpoint.daemon, 0));
+    measure_publish(way->endpoint.local, "step", into, STEP_BYTES);
+    compare(way->endpoint.tcp, client_of_many, way->distance);
     sw_client_close(client_of_many);
-    sw_client_close(publishing);
-    sw_client_close(client);
+    sw_client_close(way->endpoint.tcp);
+    sw_client_close(way->endpoint.local);
     for (int i = 0; i < CONNECTIONS; i++) baseline_close(raw[i]);
-    exit(0);
 }
 
 /* ---- the link and its other end ---- */
@@ -135,37 +134,18 @@ static struct link *open_link(const struct distance *distance) {
     return link;
 }
 
-static struct daemon *start_daemon(void) {
-    char path[64];
-    snprintf(path, sizeof path, "unix:/tmp/stagewire-bench-%d.sock", (int)getpid());
-    struct daemon *daemon =
-        daemon_start((const char *const[]){"--listen", LINK_NEAR_ADDRESS ":0", "--listen", path, "--run-id",
-                                           "bench", "--insecure-plaintext", NULL});
-    bench_must_have(daemon, "stagewired");
-    return daemon;
-}
-
-/* A process of its own: gRPC's threads would stay at the end of the first link. */
-static void run_client(const struct daemon *daemon, const struct baseline *server,
-                       const struct distance *distance) {
-    int status;
-    pid_t process = fork();
-    bench_must_have(process >= 0, "fork");
-    if (process == 0) be_client(daemon, server, distance);
-    bench_must_have(waitpid(process, &status, 0) == process, "waitpid");
-    if (status != 0) exit(1); /* it has said why */
-}
-
 static void measure(struct link *link, const struct distance *distance) {
-    struct baseline server = {BASELINE_TCP, .host = LINK_NEAR_ADDRESS, .largest_answer = PART};
+    struct way way = {
+        .endpoint = {.host = LINK_NEAR_ADDRESS, .more = (const char *const[]){"--insecure-plaintext", NULL}},
+        .server = {BASELINE_TCP, .host = LINK_NEAR_ADDRESS, .largest_answer = PART},
+        .distance = distance};
     link_go_near(link);
-    struct daemon *daemon = start_daemon();
-    baseline_start(&server);
+    endpoint_start(&way.endpoint);
+    baseline_start(&way.server);
     link_go_far(link);
-    run_client(daemon, &server, distance);
-    baseline_stop(&server);
-    daemon_stop(daemon);
-    daemon_destroy(daemon);
+    measure_apart(be_client, &way);
+    baseline_stop(&way.server);
+    endpoint_stop(&way.endpoint);
     link_close(link);
 }
 

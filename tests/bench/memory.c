@@ -14,14 +14,12 @@
 #include "proto/base/malloc_settings.h"
 #include "proto/device/hand_over.h"
 #include "tests/support/bench_rows.h"
-#include "tests/support/daemon.h"
+#include "tests/support/endpoint.h"
 
 #define LARGEST (1024 * MIB)
 
 struct side {
-    char socket[64];
-    struct daemon *daemon;
-    sw_client *client;
+    struct endpoint endpoint;
     uint64_t step;
 };
 
@@ -42,8 +40,9 @@ static double time_publish(struct side *side, sw_buffer *buffer, uint64_t size) 
     const sw_address address = {.channel = "bench", .step = ++side->step};
     sw_error error;
     double begun = bench_now_us();
-    bench_must(sw_publish_tensors(sw_client_publisher(side->client), &address, &tensor, 1, 0, NULL, &error),
-               &error);
+    bench_must(
+        sw_publish_tensors(sw_client_publisher(side->endpoint.local), &address, &tensor, 1, 0, NULL, &error),
+        &error);
     return bench_now_us() - begun;
 }
 
@@ -75,7 +74,7 @@ static double time_pull(struct side *side, const sw_tensor_request *request) {
     sw_tensors *tensors;
     sw_error error;
     double begun = bench_now_us();
-    bench_must(sw_client_get_tensors(side->client, &pull, request, request ? 1 : 0, &tensors, &error),
+    bench_must(sw_client_get_tensors(side->endpoint.local, &pull, request, request ? 1 : 0, &tensors, &error),
                &error);
     double took = bench_now_us() - begun;
     sw_tensors_destroy(tensors);
@@ -140,20 +139,12 @@ static void measure(uint64_t size, const char *words, int rounds) {
 
 /* ---- both sides ---- */
 
-static void open_side(struct side *side, const char *folder, const char *name) {
-    sw_error error;
-    snprintf(side->socket, sizeof side->socket, "unix:%s/%s", folder, name);
-    side->daemon = daemon_start((const char *const[]){"--listen", side->socket, "--run-id", "bench",
-                                                      "--stage", "0", "--stages", "1", "--store-bytes", "3g",
-                                                      "--pinned-bytes", "1", NULL});
-    if (!side->daemon) exit(1);
-    bench_must(sw_client_open(side->socket, NULL, &side->client, &error), &error);
-}
-
-static void close_side(struct side *side) {
-    sw_client_close(side->client);
-    daemon_stop(side->daemon);
-    daemon_destroy(side->daemon);
+static void open_side(struct side *side) {
+    static const char *const more[] = {"--stage",        "0", "--stages", "1", "--store-bytes", "3g",
+                                       "--pinned-bytes", "1", NULL};
+    side->endpoint.more = more;
+    endpoint_start(&side->endpoint);
+    endpoint_connect(&side->endpoint);
 }
 
 static char *map(uint64_t size) {
@@ -165,23 +156,20 @@ static char *map(uint64_t size) {
 }
 
 int main(int argc, char **argv) {
-    char folder[] = "/tmp/stagewire-bench-XXXXXX";
     int rounds = bench_rounds(argc, argv);
     struct sockaddr_un beside;
     malloc_keep_for_streams();
     own = map(LARGEST);
     into = map(LARGEST);
-    if (!mkdtemp(folder)) return 1;
-    open_side(&chunks, folder, "chunks");
-    open_side(&memory, folder, "memory");
-    hand_over_address(chunks.socket + strlen("unix:"), &beside);
+    open_side(&chunks);
+    open_side(&memory);
+    hand_over_address(chunks.endpoint.socket + strlen("unix:"), &beside);
     unlink(beside.sun_path); /* so that this one goes by chunks */
     measure(MIB, "1 MiB", rounds);
     measure(4 * MIB, "4 MiB", rounds);
     measure(64 * MIB, "64 MiB", rounds);
     measure(LARGEST, "1 GiB", rounds);
-    close_side(&chunks);
-    close_side(&memory);
-    rmdir(folder);
+    endpoint_stop(&chunks.endpoint);
+    endpoint_stop(&memory.endpoint);
     return 0;
 }

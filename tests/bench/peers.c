@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "proto/base/malloc_settings.h"
-#include "tests/support/daemon.h"
+#include "tests/support/endpoint.h"
 #include "tests/support/measure.h"
 
 #define CONSUMERS_MAX 8
@@ -26,7 +26,7 @@ struct peer {
 };
 
 static struct peer peer;
-static sw_client *client;
+static struct endpoint endpoint;
 static char *into[CONSUMERS_MAX];
 static int consumers;
 static uint64_t size;
@@ -69,7 +69,7 @@ static double pull(void) {
     double begun = bench_now_us();
     for (int i = 0; i < consumers; i++) {
         const sw_tensor_request request = {"t", into[i], size};
-        bench_must(sw_client_start_tensors(client, &asked, &request, 1, &calls[i], &error), &error);
+        bench_must(sw_client_start_tensors(endpoint.tcp, &asked, &request, 1, &calls[i], &error), &error);
     }
     for (int i = 0; i < consumers; i++) {
         sw_tensors *tensors;
@@ -112,24 +112,17 @@ int main(int argc, char **argv) {
     bench_must_have(consumers >= 1 && consumers <= CONSUMERS_MAX && size > 0, "CONSUMERS, MIB");
     malloc_keep_for_streams();
     start_peer(argv + 6);
-    char path[64];
-    snprintf(path, sizeof path, "unix:/tmp/stagewire-bench-%d.sock", (int)getpid());
-    struct daemon *daemon = daemon_start((const char *const[]){
-        "--listen", "127.0.0.1:0", "--listen", path, "--run-id", "bench", "--store-bytes", "4g", NULL});
-    bench_must_have(daemon, "stagewired");
+    endpoint.more = (const char *const[]){"--store-bytes", "4g", NULL};
+    endpoint_start(&endpoint);
     for (int i = 0; i < consumers; i++) {
         into[i] = malloc(size);
         bench_must_have(into[i], "malloc");
         memset(into[i], 1, size);
     }
-    sw_client *publishing = measure_open(daemon_target(daemon, 1));
-    measure_publish(publishing, "step", into[0], size);
-    sw_client_close(publishing);
-    client = measure_open(daemon_target(daemon, 0));
+    endpoint_connect(&endpoint);
+    measure_publish(endpoint.local, "step", into[0], size);
     compare(argv[2], atof(argv[3]), rounds);
-    sw_client_close(client);
-    daemon_kill(daemon);
-    daemon_destroy(daemon);
+    endpoint_stop(&endpoint);
     stop_peer();
     return 0;
 }

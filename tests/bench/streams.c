@@ -6,18 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "proto/base/malloc_settings.h"
-#include "tests/support/baseline.h"
-#include "tests/support/daemon.h"
 #include "tests/support/measure.h"
+#include "tests/support/sides.h"
 
 #define LARGEST (1024 * MIB)
 #define REPEATS 64
 
-static struct daemon *daemon_;
-static sw_client *unix_client;
+static struct sides sides;
 static char *into;
 static int rounds;
 
@@ -44,7 +41,7 @@ static double our_rate(sw_client *client, const char *channel, uint64_t size) {
 static void stream(struct row row, sw_client *client, struct baseline_client *raw, uint64_t size) {
     char channel[32];
     snprintf(channel, sizeof channel, "stream/%d", (int)(size / MIB));
-    measure_publish(unix_client, channel, into, size);
+    measure_publish(sides.ours.local, channel, into, size);
     our_rate(client, channel, size);
     raw_rate(raw, size);
     for (int round = 0; round < rounds; round++) {
@@ -67,8 +64,9 @@ static double publish_rate(uint64_t size) {
     const sw_address address = {.channel = "local", .step = (uint64_t)++steps};
     sw_error error;
     double begun = bench_now_us();
-    bench_must(sw_publish_tensors(sw_client_publisher(unix_client), &address, &tensor, 1, 0, NULL, &error),
-               &error);
+    bench_must(
+        sw_publish_tensors(sw_client_publisher(sides.ours.local), &address, &tensor, 1, 0, NULL, &error),
+        &error);
     return bench_rate(size, bench_now_us() - begun);
 }
 
@@ -89,40 +87,21 @@ static void publish_locally(void) {
 int main(int argc, char **argv) {
     rounds = bench_rounds(argc, argv);
     malloc_keep_for_streams();
-    struct baseline tcp_server = {BASELINE_TCP, .largest_answer = LARGEST};
-    struct baseline unix_server = {BASELINE_UNIX, .largest_answer = LARGEST};
-    baseline_start(&tcp_server);
-    baseline_start(&unix_server);
-    struct baseline_client *raw_tcp = baseline_connect(&tcp_server),
-                           *raw_unix = baseline_connect(&unix_server);
-    char path[64];
-    snprintf(path, sizeof path, "unix:/tmp/stagewire-bench-%d.sock", (int)getpid());
-    daemon_ = daemon_start((const char *const[]){"--listen", "127.0.0.1:0", "--listen", path, "--run-id",
-                                                 "bench", "--store-bytes", "4g", NULL});
-    bench_must_have(daemon_, "stagewired");
+    sides_open(&sides, LARGEST, (const char *const[]){"--store-bytes", "4g", NULL});
     into = malloc(LARGEST);
     bench_must_have(into, "malloc");
     memset(into, 0x5a, LARGEST);
-    sw_client *tcp_client = measure_open(daemon_target(daemon_, 0));
-    unix_client = measure_open(daemon_target(daemon_, 1));
 
-    stream((struct row){"stream of 4 MiB, TCP", "GB/s", "raw TCP", .reach.ratio = 0.80}, tcp_client, raw_tcp,
-           4 * MIB);
-    stream((struct row){"stream of 64 MiB, TCP", "GB/s", "raw TCP", .reach.ratio = 0.9}, tcp_client, raw_tcp,
-           64 * MIB);
-    stream((struct row){"stream of 1 GiB, TCP", "GB/s", "raw TCP", .reach.ratio = 0.95}, tcp_client, raw_tcp,
-           LARGEST);
-    stream((struct row){"stream of 256 MiB, Unix socket", "GB/s", .against = "raw Unix socket"}, unix_client,
-           raw_unix, 256 * MIB);
+    stream((struct row){"stream of 4 MiB, TCP", "GB/s", "raw TCP", .reach.ratio = 0.80}, sides.ours.tcp,
+           sides.tcp, 4 * MIB);
+    stream((struct row){"stream of 64 MiB, TCP", "GB/s", "raw TCP", .reach.ratio = 0.9}, sides.ours.tcp,
+           sides.tcp, 64 * MIB);
+    stream((struct row){"stream of 1 GiB, TCP", "GB/s", "raw TCP", .reach.ratio = 0.95}, sides.ours.tcp,
+           sides.tcp, LARGEST);
+    stream((struct row){"stream of 256 MiB, Unix socket", "GB/s", .against = "raw Unix socket"},
+           sides.ours.local, sides.local, 256 * MIB);
     publish_locally();
 
-    sw_client_close(tcp_client);
-    sw_client_close(unix_client);
-    daemon_kill(daemon_);
-    daemon_destroy(daemon_);
-    baseline_close(raw_tcp);
-    baseline_close(raw_unix);
-    baseline_stop(&tcp_server);
-    baseline_stop(&unix_server);
+    sides_close(&sides);
     return 0;
 }

@@ -1,10 +1,8 @@
 #include "tests/support/client.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 void bench_up(struct bench *bench) {
@@ -25,7 +23,7 @@ void bench_down(struct bench *bench) {
 
 void bench_open(struct bench *bench, const char *const *more) {
     *bench = (struct bench){.folder = "/tmp/stagewire-client-XXXXXX", .more = more};
-    cr_assert_not_null(mkdtemp(bench->folder));
+    folder_make(bench->folder);
     snprintf(bench->socket, sizeof bench->socket, "unix:%s/s", bench->folder);
     bench_up(bench);
     bench->client = bench_client(bench, NULL);
@@ -33,16 +31,10 @@ void bench_open(struct bench *bench, const char *const *more) {
 }
 
 void bench_close(struct bench *bench) {
-    char path[128];
     sw_client_close(bench->client);
     daemon_destroy(bench->daemon);
     bench->daemon = NULL;
-    static const char *const left[] = {"s", "s.lock", "s.memory"};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        snprintf(path, sizeof path, "%s/%s", bench->folder, left[i]);
-        unlink(path);
-    }
-    rmdir(bench->folder);
+    folder_remove(bench->folder);
 }
 
 static sw_client *client_with(struct bench *bench, const char *endpoint, const sw_client_options *options) {

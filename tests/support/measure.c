@@ -1,6 +1,11 @@
 #include "tests/support/measure.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define METRICS 20
 
@@ -9,6 +14,19 @@ sw_client *measure_open(const char *target) {
     sw_error error;
     bench_must(sw_client_open(target, NULL, &client, &error), &error);
     return client;
+}
+
+void measure_apart(void (*measure)(void *context), void *context) {
+    int status;
+    pid_t process = fork();
+    bench_must_have(process >= 0, "fork");
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        measure(context);
+        exit(0);
+    }
+    bench_must_have(waitpid(process, &status, 0) == process, "waitpid");
+    if (status != 0) exit(1); /* it has said why */
 }
 
 void measure_publish(sw_client *client, const char *channel, const void *bytes, uint64_t size) {

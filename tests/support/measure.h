@@ -9,6 +9,9 @@
 #include "tests/support/bench_rows.h"
 
 sw_client *measure_open(const char *target);
+/* Measures in a process of its own and waits for it: gRPC's threads stay in a process, and do not survive a
+ * fork. */
+void measure_apart(void (*measure)(void *context), void *context);
 /* A tensor "t" of `size` bytes at step 0 of the channel. */
 void measure_publish(sw_client *client, const char *channel, const void *bytes, uint64_t size);
 /* Pulls it into `into`: how long that took, in us. */

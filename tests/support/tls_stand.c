@@ -3,30 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 static const char *const names[] = {"tls.key", "tls.crt", "ca.crt"};
 
 static void make_folder(char *folder, const struct cert *leaf, const struct cert *ca) {
     strcpy(folder, "/tmp/stagewire-tls-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    folder_make(folder);
     cert_write_folder(folder, leaf, ca);
-}
-
-static void remove_folder(const char *folder) {
-    char path[96];
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/crl.pem", folder);
-    unlink(path);
-    rmdir(folder);
 }
 
 static void write_empty_list(struct stand *stand) {
@@ -59,8 +48,8 @@ void stand_open(struct stand *stand, bool with_crl) {
 void stand_close(struct stand *stand) {
     sw_client_close(stand->local);
     bench_close(&stand->bench);
-    remove_folder(stand->server);
-    remove_folder(stand->client);
+    folder_remove(stand->server);
+    folder_remove(stand->client);
     cert_free(stand->ca);
     cert_free(stand->server_cert);
     cert_free(stand->client_cert);

@@ -7,6 +7,7 @@
 
 #include <stagewire/client.h>
 
+#include "proto/base/clock.h"
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 
@@ -145,7 +146,10 @@ static void a_stream_that_goes_on_beyond_its_byte_limit_is_ended_and_all_comes(v
     enum { BLOCKS = 8, MIB = 1 << 20 };
     sw_tensors *tensors;
     sw_pull pull = pull_of("endless");
+    int64_t begun_ms = clock_now_ms(&clock_system);
     EXPECT_OK(sw_client_get_tensors(client, &pull, NULL, 0, &tensors, &error));
+    cr_assert_lt(clock_now_ms(&clock_system) - begun_ms, 10000,
+                 "nobody waits until something ends the stream");
     const uint8_t *data = sw_tensors_view(tensors, 0)->data;
     cr_assert_eq(sw_tensors_view(tensors, 0)->size, BLOCKS * MIB);
     for (size_t i = 0; i < BLOCKS * MIB; i++) cr_assert_eq(data[i], i / MIB);

@@ -1,5 +1,5 @@
 /* Server, client and CA certificates are replaced three times under load, also with a half-written pair in
- * between: no call fails, and a watch goes on. */
+ * between: no call fails, and a watch goes on. So does a pull over several connections. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/rpc/client_struct.h"
+#include "tests/support/relay.h"
 #include "tests/support/test.h"
 #include "tests/support/tls_stand.h"
 
@@ -190,4 +191,78 @@ Test(tls_rotation, no_call_fails_while_all_certificates_are_replaced_three_times
     cr_assert_gt(watched, 100);
     sw_watch_close(watch);
     sw_client_close(steady);
+}
+
+/* ---- a pull over several connections ---- */
+
+enum { BIG = 16 << 20, DELAY_MS = 10, CONNECTIONS = 2 };
+
+static struct relay *slow_relay(void) {
+    struct relay *relay = relay_open(stand.target);
+    relay_delay(relay, RELAY_TO_CLIENT, DELAY_MS);
+    relay_delay(relay, RELAY_TO_ENDPOINT, DELAY_MS);
+    return relay;
+}
+
+static sw_client *client_over(const struct relay *relay) {
+    sw_client_options options = stand_options(&stand);
+    sw_client *client;
+    sw_error error;
+    options.connections = CONNECTIONS;
+    cr_assert_eq(sw_client_open(relay_target(relay), &options, &client, &error), SW_OK, "%s", error.message);
+    return client;
+}
+
+static uint8_t *publish_big(void) {
+    uint8_t *big = malloc(BIG);
+    for (size_t i = 0; i < BIG; i++) big[i] = (uint8_t)(i * 2654435761u >> 11);
+    const int64_t shape[] = {BIG};
+    const sw_named_tensor tensor = {.name = "t", .view = {SW_U8, 1, shape, big, BIG}};
+    const sw_address address = {.channel = "tensors", .step = 1};
+    sw_error error;
+    cr_assert_eq(sw_publish_tensors(sw_client_publisher(stand.local), &address, &tensor, 1, 0, NULL, &error),
+                 SW_OK, "%s", error.message);
+    return big;
+}
+
+static sw_call *start_pull(sw_client *client) {
+    const sw_pull pull = {.address = {.channel = "tensors", .step = 1}, .timeout_ms = 60000};
+    sw_call *call;
+    sw_error error;
+    cr_assert_eq(sw_client_start_tensors(client, &pull, NULL, 0, &call, &error), SW_OK, "%s", error.message);
+    return call;
+}
+
+static void finish_pull(sw_call *call, const uint8_t *big) {
+    sw_tensors *tensors;
+    sw_error error;
+    cr_assert_eq(sw_call_finish_tensors(call, &tensors, &error), SW_OK, "%s", error.message);
+    cr_assert_eq(memcmp(sw_tensors_view(tensors, 0)->data, big, BIG), 0);
+    sw_tensors_destroy(tensors);
+    sw_call_destroy(call);
+}
+
+Test(tls_rotation, a_pull_over_several_connections_goes_on_while_its_certificates_are_replaced) {
+    struct relay *relay = slow_relay();
+    steady = client_over(relay);
+    uint8_t *big = publish_big();
+    finish_pull(start_pull(steady), big);
+    cr_assert_eq(relay_connections(relay), CONNECTIONS);
+    uint64_t before = relay_bytes(relay, RELAY_TO_CLIENT);
+    sw_call *call = start_pull(steady);
+    cr_assert(relay_wait_for_bytes(relay, RELAY_TO_CLIENT, before + BIG / 4, 30000));
+    relay_stall_way(relay, RELAY_TO_CLIENT, true);
+    struct cert *next = cert_leaf(stand.ca, STAND_CLIENT);
+    write_file(stand.client, "tls.key", cert_key_pem(next), NULL, true);
+    write_file(stand.client, "tls.crt", cert_pem(next), NULL, true);
+    cert_free(stand.client_cert);
+    stand.client_cert = next;
+    while (tls_source_generation(steady->connection.tls) == client_taken) sw_info_destroy(stand_info(&stand));
+    relay_stall_way(relay, RELAY_TO_CLIENT, false);
+    finish_pull(call, big);
+    finish_pull(start_pull(steady), big);
+    cr_assert_eq(relay_connections(relay), 2 * CONNECTIONS, "all are new, with the new certificate");
+    sw_client_close(steady);
+    relay_close(relay);
+    free(big);
 }

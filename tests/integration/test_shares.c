@@ -148,6 +148,31 @@ Test(shares, a_pull_that_waited_for_its_item_brings_it_once) {
                  (unsigned long)(arrived() - before));
 }
 
+Test(shares, what_is_wished_for_comes_where_it_is_wished_and_nothing_else_comes) {
+    enum { HALF = BIG / 2 };
+    open_long(NULL);
+    const int64_t half[] = {HALF}, none[] = {0};
+    const sw_named_tensor tensors[] = {
+        {.name = "other", .view = {SW_U8, 1, half, big, HALF}},
+        {.name = "empty", .view = {SW_U8, 1, none, NULL, 0}},
+        {.name = "wished", .view = {SW_U8, 1, half, big + HALF, HALF}},
+    };
+    sw_address address = {.channel = "tensors", .step = 2};
+    bench_ok(&b, sw_publish_tensors(b.publisher, &address, tensors, 3, 0, NULL, &b.error));
+    uint8_t *into = malloc(HALF);
+    const sw_tensor_request wishes[] = {{"wished", into, HALF}, {"empty", NULL, 0}};
+    sw_pull latest = {.address = {.channel = "tensors"}, .latest = true, .timeout_ms = 60000};
+    sw_tensors *came;
+    uint64_t before = arrived();
+    bench_ok(&b, sw_client_get_tensors(client, &latest, wishes, 2, &came, &b.error));
+    cr_assert_lt(arrived() - before, 2 * HALF);
+    cr_assert_eq(sw_tensors_view(came, 0)->data, into);
+    cr_assert_eq(memcmp(into, big + HALF, HALF), 0);
+    cr_assert_eq(sw_tensors_view(came, 1)->size, 0);
+    sw_tensors_destroy(came);
+    free(into);
+}
+
 Test(shares, several_pulls_at_once_come_whole_over_the_same_connections) {
     open_long(NULL);
     sw_call *calls[PULLERS];

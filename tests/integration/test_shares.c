@@ -69,15 +69,19 @@ static sw_call *start_and_wait_for(uint64_t step, uint64_t bytes) {
     return call;
 }
 
-/* A client that knows the link, and pulls over several connections from the start. */
-static void open_long(const char *const *more) {
-    bench_open(&b, more);
-    relay = relay_open(b.socket);
+static void open_at(const char *target) {
+    relay = relay_open(target);
     relay_delay(relay, RELAY_TO_CLIENT, DELAY_MS);
     relay_delay(relay, RELAY_TO_ENDPOINT, DELAY_MS);
     client = bench_client_of(&b, relay_target(relay), 30000);
     publish(1, BIG);
     finish_and_check(start(1), BIG);
+}
+
+/* A client that knows the link, and pulls over several connections from the start. */
+static void open_long(const char *const *more) {
+    bench_open(&b, more);
+    open_at(b.socket);
 }
 
 static void wait_for_the_endpoint_to_have_ended_all(void) {
@@ -121,6 +125,14 @@ Test(shares, two_pulls_of_a_caller_who_may_make_two_calls_at_once_come_whole) {
     sw_call *first = start(1), *second = start(1);
     finish_and_check(first, BIG);
     finish_and_check(second, BIG);
+}
+
+Test(shares, an_address_that_may_have_no_further_connections_pulls_whole_over_one) {
+    static const char *const more[] = {"--max-connections-address", "2", NULL};
+    bench_open(&b, more);
+    open_at(daemon_target(b.daemon, 0));
+    finish_and_check(start(1), BIG);
+    cr_assert_gt(relay_connections(relay), 1, "a further one was tried");
 }
 
 Test(shares, connections_that_grow_old_meanwhile_cost_nothing) {

@@ -5,11 +5,12 @@
 /* Below it one connection is enough: with the 4 MiB that Linux keeps for it by default, for 800 MB/s. */
 #define LONG_FROM_MS 5
 
-#define GAIN_MIN        1.1
-#define TRY_AGAIN_MS    60000
-#define ROUND_TRIPS     8 /* a connection's slow start to those 4 MiB */
-#define MEASURES_MIN_MS 100
-#define MEASURED_MOST   3 /* the first of them is one of connections that begin */
+#define GAIN_MIN           1.1
+#define TRY_AGAIN_MS       60000
+#define ROUND_TRIPS        8 /* a connection's slow start to those 4 MiB */
+#define MEASURES_MIN_MS    100
+#define ASKING_ROUND_TRIPS 4 /* another connection may have to be opened first */
+#define MEASURED_MOST      3 /* the first of them is one of connections that begin */
 
 #define SHARE_MIN   (UINT64_C(512) << 10) /* a block */
 #define SHARE_SHORT (UINT64_C(2) << 20)   /* comes faster than it is taken: two of them fill a link of 5 ms */
@@ -52,10 +53,6 @@ void link_is_long(struct link *link) {
     link->before = link->connections; /* one was not measured */
 }
 
-int64_t link_asks_ms(const struct link *link) {
-    return 4 * link->round_trip_ms;
-}
-
 int64_t link_measures_ms(const struct link *link) {
     int64_t several = ROUND_TRIPS * link->round_trip_ms;
     return several > MEASURES_MIN_MS ? several : MEASURES_MIN_MS;
@@ -84,10 +81,17 @@ uint64_t link_share(const struct link *link, unsigned connection) {
     return link_is_short(link) && share > SHARE_SHORT ? SHARE_SHORT : share;
 }
 
-void link_stream_ended(struct link *link, unsigned connection, bool brought_all) {
-    uint64_t *share = &link->shares[connection];
-    if (!brought_all)
-        *share = SHARE_MIN;
-    else if (*share < SHARE_MAX)
-        *share *= 2;
+void link_stream_brought(struct link *link, unsigned connection, uint64_t bytes, int64_t took_ms) {
+    if (bytes == 0) return;
+    double needed_ms = (double)took_ms / (double)bytes;
+    link->usual_ms = link->usual_ms > 0 ? (3 * link->usual_ms + needed_ms) / 4 : needed_ms;
+    if (link->shares[connection] < SHARE_MAX) link->shares[connection] *= 2;
+}
+
+void link_stream_broke(struct link *link, unsigned connection) {
+    link->shares[connection] = SHARE_MIN;
+}
+
+int64_t link_patience_ms(const struct link *link, uint64_t bytes) {
+    return ASKING_ROUND_TRIPS * link->round_trip_ms + (int64_t)(3 * link->usual_ms * (double)bytes);
 }

@@ -20,6 +20,7 @@ struct link {
     unsigned measured;        /* how often, with so many */
     int64_t round_trip_ms;    /* or less */
     int64_t settled_ms;       /* since when more gained nothing; CLOCK_NEVER: it isn't known */
+    double usual_ms;          /* for a byte of a stream that brought all */
     uint64_t shares[LINK_CONNECTIONS_MAX];
 };
 
@@ -41,9 +42,6 @@ void link_is_long(struct link *link);
 /* How long a rate is to be measured, so that what connections do in their first round trips does not count.
  */
 int64_t link_measures_ms(const struct link *link);
-/* How long it takes until a connection brings what it is asked for now. */
-int64_t link_asks_ms(const struct link *link);
-
 /* That many `connections` together brought so much a second. As soon as it is a tenth more than fewer did,
  * there are twice as many from now on; where that does not come about, as few as before, and a minute later
  * it is tried once more. */
@@ -53,6 +51,12 @@ void link_measured(struct link *link, unsigned connections, double rate, int64_t
  * small, twice as much with each stream that brought all, and little again after one that broke. On a short
  * link never much: there gRPC would read all of it before any is taken. */
 uint64_t link_share(const struct link *link, unsigned connection);
-void link_stream_ended(struct link *link, unsigned connection, bool brought_all);
+void link_stream_brought(struct link *link, unsigned connection, uint64_t bytes, int64_t took_ms);
+void link_stream_broke(struct link *link, unsigned connection);
+
+/* For how long one stream may still need for so many bytes before they are asked for once more over another
+ * connection, which takes of the link what others could have brought: as long as asking takes, and three
+ * times as long as is usual. */
+int64_t link_patience_ms(const struct link *link, uint64_t bytes);
 
 #endif

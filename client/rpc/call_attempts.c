@@ -211,6 +211,10 @@ static void end_when_quiet(struct sw_call *call) {
 
 static void settle(struct sw_call *call, sw_error *error) {
     enum call_next next = call->ops->settle ? call->ops->settle(call, error) : CALL_AS_USUAL;
+    if (call_is_ending(call)) {
+        end_when_quiet(call);
+        return;
+    }
     call->is_waiting = next == CALL_WAIT;
     if (call->is_waiting)
         call->error = *error;

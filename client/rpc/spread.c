@@ -5,8 +5,10 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-#define SCOUT_FROM  (8 * MIB) /* what takes no longer than further connections need to begin */
-#define FIRST_SHARE (4 * MIB) /* comes while the workers' questions are on their way */
+#define SCOUT_FROM (8 * MIB) /* what takes no longer than further connections need to begin */
+/* Comes while the workers' questions are on their way; on a long link no more than others bring meanwhile. */
+#define FIRST_SHARE      (4 * MIB)
+#define FIRST_SHARE_LONG (2 * MIB)
 /* On average: each stream begins with the whole manifest, so small ones are not shared out where nothing but
  * memory is gained by it, ... */
 #define SHARED_TENSOR_MIN (UINT64_C(64) << 10)
@@ -40,7 +42,8 @@ uint64_t spread_limit(struct spread *spread, bool may_bring_memory) {
     spread->is_on = spread->is_doubled = spread->has_ended_it = spread_own(spread)->is_doubled = false;
     spread->left.count = 0;
     spread->left.bytes = 0;
-    spread->limit = may_bring_memory || spread->is_of_no_use ? 0 : FIRST_SHARE;
+    spread->limit = spread_link(spread)->connections > 1 ? FIRST_SHARE_LONG : FIRST_SHARE;
+    if (may_bring_memory || spread->is_of_no_use) spread->limit = 0;
     return spread->limit;
 }
 

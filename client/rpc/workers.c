@@ -99,11 +99,9 @@ static void ask(struct worker *worker, unsigned connection) {
         fail_without_memory(spread);
 }
 
-/* Until it has brought its share, as it goes. */
-static int64_t needs_ms(const struct worker *worker) {
-    uint64_t missing = runs_missing_bytes(spread_parts(worker->spread), &worker->share);
+/* Until it has brought what is missing of its share, as it goes. */
+static int64_t needs_ms(const struct worker *worker, uint64_t missing) {
     uint64_t brought = worker->share.bytes - missing;
-    if (missing == 0) return 0;
     int64_t took_ms = loop_now_ms(worker->stream->loop) - worker->asked_ms;
     return brought > 0 ? (int64_t)((double)missing / (double)brought * (double)took_ms) : took_ms;
 }
@@ -111,15 +109,17 @@ static int64_t needs_ms(const struct worker *worker) {
 /* When nothing is left, what the slowest connection still has to bring is left once more, where it comes
  * sooner over this other one. */
 static void double_the_slowest(struct spread *spread, unsigned connection) {
+    const struct link *link = spread_link(spread);
     struct worker *slowest = NULL;
-    int64_t longest_ms = link_asks_ms(spread_link(spread));
+    int64_t most_ms = 0;
     for (unsigned i = 0; i <= SPREAD_WORKERS; i++) {
         struct worker *worker = &spread->workers[i];
         if (!attempt_under_way(worker->stream) || worker->is_doubled || worker->connection == connection)
             continue;
-        int64_t ms = needs_ms(worker);
-        if (ms > longest_ms) slowest = worker;
-        if (ms > longest_ms) longest_ms = ms;
+        uint64_t missing = runs_missing_bytes(spread_parts(spread), &worker->share);
+        int64_t gained_ms = missing > 0 ? needs_ms(worker, missing) - link_patience_ms(link, missing) : 0;
+        if (gained_ms > most_ms) slowest = worker;
+        if (gained_ms > most_ms) most_ms = gained_ms;
     }
     if (!slowest) return;
     slowest->is_doubled = spread->is_doubled = true;
@@ -134,6 +134,7 @@ void workers_ask(struct spread *spread) {
     for (unsigned i = 0; i < workers_of(spread) && !call_is_ending(spread->call); i++) {
         struct worker *worker = &spread->workers[i];
         if (attempt_under_way(&worker->attempt) || worker->has_failed) continue;
+        if (i == connections && attempt_under_way(&spread->call->attempt)) continue; /* which stands for it */
         if (spread->left.count == 0) double_the_slowest(spread, i % connections);
         if (spread->left.count > 0)
             ask(worker, i % connections);
@@ -142,7 +143,7 @@ void workers_ask(struct spread *spread) {
     }
     bool looks_again = has_idle && connections > 1 && !reassembly_whole(spread->assembly);
     loop_timer_set(loop, &spread->look_again,
-                   looks_again ? loop_now_ms(loop) + link_asks_ms(spread_link(spread)) : CLOCK_NEVER);
+                   looks_again ? loop_now_ms(loop) + link_patience_ms(spread_link(spread), 0) : CLOCK_NEVER);
 }
 
 static void look_again(struct loop_timer *timer) {
@@ -189,10 +190,14 @@ static void worker_ended(struct attempt *attempt, const sw_error *error) {
     (void)error; /* what it did not bring tells as much */
     struct worker *worker = container_of(attempt, struct worker, attempt);
     struct spread *spread = worker->spread;
-    uint64_t left = spread->left.bytes;
+    struct link *link = spread_link(spread);
+    uint64_t left = spread->left.bytes, asked = worker->share.bytes;
     workers_give_back(spread, &worker->share);
     if (spread->left.bytes > left) worker->has_failed = true;
-    link_stream_ended(spread_link(spread), worker->connection, !worker->has_failed && !worker->is_doubled);
+    if (worker->has_failed || worker->is_doubled)
+        link_stream_broke(link, worker->connection);
+    else
+        link_stream_brought(link, worker->connection, asked, loop_now_ms(attempt->loop) - worker->asked_ms);
     workers_ask(spread);
     workers_end_the_scout_if_alone(spread);
     call_more_ended(spread->call);

@@ -101,18 +101,27 @@ Test(link, a_rate_is_measured_over_several_round_trips) {
 
 Test(link, a_connection_is_asked_for_twice_as_much_after_each_stream_and_for_little_after_one_that_broke) {
     uint64_t little = link_share(&far, 3);
-    link_stream_ended(&far, 3, true);
-    link_stream_ended(&far, 3, true);
+    link_stream_brought(&far, 3, little, 10);
+    link_stream_brought(&far, 3, 2 * little, 10);
     cr_assert_eq(link_share(&far, 3), 4 * little);
     cr_assert_eq(link_share(&far, 2), little);
-    for (int i = 0; i < 100; i++) link_stream_ended(&far, 3, true);
+    for (int i = 0; i < 100; i++) link_stream_brought(&far, 3, little, 10);
     cr_assert_eq(link_share(&far, 3), 32u << 20);
-    link_stream_ended(&far, 3, false);
+    link_stream_broke(&far, 3);
     cr_assert_eq(link_share(&far, 3), little);
 }
 
+Test(link, a_stream_may_need_four_round_trips_and_three_times_what_is_usual) {
+    cr_assert_eq(link_patience_ms(&far, 1 << 20), 4 * LONG_MS);
+    link_stream_brought(&far, 0, 1 << 20, 300);
+    cr_assert_eq(link_patience_ms(&far, 2 << 20), 4 * LONG_MS + 3 * 600);
+    cr_assert_eq(link_patience_ms(&far, 0), 4 * LONG_MS);
+    link_stream_brought(&far, 0, 1 << 20, 700);
+    cr_assert_eq(link_patience_ms(&far, 1 << 20), 4 * LONG_MS + 3 * 400, "one stream does not make it usual");
+}
+
 Test(link, on_a_short_one_a_stream_is_never_asked_for_more_than_2_MiB) {
-    for (int i = 0; i < 100; i++) link_stream_ended(&far, 0, true);
+    for (int i = 0; i < 100; i++) link_stream_brought(&far, 0, 1 << 20, 10);
     cr_assert_eq(link_share(&far, 0), 32u << 20);
     link_answered(&far, 1);
     cr_assert(link_is_short(&far));

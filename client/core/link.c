@@ -82,10 +82,10 @@ uint64_t link_share(const struct link *link, unsigned connection) {
 }
 
 void link_stream_brought(struct link *link, unsigned connection, uint64_t bytes, int64_t took_ms) {
-    if (bytes == 0) return;
+    if (link->shares[connection] < SHARE_MAX) link->shares[connection] *= 2;
+    if (bytes < SHARE_MIN) return; /* what that took is the round trip */
     double needed_ms = (double)took_ms / (double)bytes;
     link->usual_ms = link->usual_ms > 0 ? (3 * link->usual_ms + needed_ms) / 4 : needed_ms;
-    if (link->shares[connection] < SHARE_MAX) link->shares[connection] *= 2;
 }
 
 void link_stream_broke(struct link *link, unsigned connection) {

@@ -58,7 +58,8 @@ static sw_status share_out(struct spread *spread, sw_error *error) {
     if (!runs_missing(parts, &spread->left) ||
         !runs_take(parts, &spread->left, spread->limit, &spread_own(spread)->share))
         return error_no_memory(error);
-    spread_own(spread)->asked_ms = loop_now_ms(spread->call->client->loop); /* it may have waited before */
+    /* It may have waited before. */
+    spread_own(spread)->asked_ms = spread_own(spread)->came_ms = loop_now_ms(spread->call->client->loop);
     spread->is_on = true;
     spread->limit_blocks = runs_blocks(&spread_own(spread)->share);
     spread->blocks_before = reassembly_blocks_arrived(spread->assembly);
@@ -106,10 +107,13 @@ void spread_block_came(struct spread *spread) {
     if (!spread->is_on) return;
     measure(spread);
     if (spread->is_doubled) workers_end_those_with_nothing_to_bring(spread);
+    if (reassembly_whole(spread->assembly))
+        workers_ask(spread); /* which looks again, should an end be missing */
 }
 
-/* An endpoint that knows of no byte_limit goes on: then all would come twice. */
+/* An endpoint that knows of no byte_limit goes on beyond it: then all would come twice. */
 void spread_own_block_came(struct spread *spread) {
+    spread_own(spread)->came_ms = loop_now_ms(spread->call->client->loop);
     unsigned blocks = spread->call->answers - 1;
     if (!spread->is_on || spread->has_ended_it || blocks <= spread->limit_blocks) return;
     spread->has_ended_it = true;

@@ -27,7 +27,7 @@ struct worker {
     struct attempt attempt, *stream; /* stream: the call's own attempt, or this one */
     struct runs share;
     unsigned connection;
-    int64_t asked_ms;
+    int64_t asked_ms, came_ms; /* came: the last block, or before it asked */
     bool has_answered, has_failed;
     bool is_doubled; /* others bring what is missing of its share, too */
 };

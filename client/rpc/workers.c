@@ -62,7 +62,7 @@ static void start(struct worker *worker, const struct attempt_ops *ops, bool man
         .reads = READS_ALL,
         .deadline_ms = call_deadline_ms(call),
     };
-    worker->asked_ms = loop_now_ms(start.loop);
+    worker->asked_ms = worker->came_ms = loop_now_ms(start.loop);
     worker->has_answered = worker->is_doubled = false;
     call->more++;
     attempt_start(&worker->attempt, ops, &start);
@@ -100,26 +100,37 @@ static void ask(struct worker *worker, unsigned connection) {
 }
 
 /* Until it has brought what is missing of its share, as it goes. */
-static int64_t needs_ms(const struct worker *worker, uint64_t missing) {
+static int64_t needs_ms(const struct worker *worker, uint64_t missing, int64_t now_ms) {
     uint64_t brought = worker->share.bytes - missing;
-    int64_t took_ms = loop_now_ms(worker->stream->loop) - worker->asked_ms;
-    return brought > 0 ? (int64_t)((double)missing / (double)brought * (double)took_ms) : took_ms;
+    return brought > 0 ? (int64_t)((double)missing / (double)brought * (double)(now_ms - worker->asked_ms))
+                       : 0;
+}
+
+/* By how much it is slower than patience allows: with all that it still has to bring, or with the next block.
+ */
+static int64_t too_slow_ms(const struct worker *worker, int64_t now_ms) {
+    const struct spread *spread = worker->spread;
+    const struct link *link = spread_link(spread);
+    uint64_t missing = runs_missing_bytes(spread_parts(spread), &worker->share);
+    uint32_t block = reassembly_manifest(spread->assembly)->block_bytes;
+    if (missing == 0) return 0;
+    int64_t with_all_ms = needs_ms(worker, missing, now_ms) - link_patience_ms(link, missing);
+    int64_t with_block_ms = now_ms - worker->came_ms - link_patience_ms(link, block);
+    return with_all_ms > with_block_ms ? with_all_ms : with_block_ms;
 }
 
 /* When nothing is left, what the slowest connection still has to bring is left once more, where it comes
  * sooner over this other one. */
 static void double_the_slowest(struct spread *spread, unsigned connection) {
-    const struct link *link = spread_link(spread);
     struct worker *slowest = NULL;
-    int64_t most_ms = 0;
+    int64_t slowest_ms = 0, now_ms = loop_now_ms(spread->call->client->loop);
     for (unsigned i = 0; i <= SPREAD_WORKERS; i++) {
         struct worker *worker = &spread->workers[i];
         if (!attempt_under_way(worker->stream) || worker->is_doubled || worker->connection == connection)
             continue;
-        uint64_t missing = runs_missing_bytes(spread_parts(spread), &worker->share);
-        int64_t gained_ms = missing > 0 ? needs_ms(worker, missing) - link_patience_ms(link, missing) : 0;
-        if (gained_ms > most_ms) slowest = worker;
-        if (gained_ms > most_ms) most_ms = gained_ms;
+        int64_t ms = too_slow_ms(worker, now_ms);
+        if (ms > slowest_ms) slowest = worker;
+        if (ms > slowest_ms) slowest_ms = ms;
     }
     if (!slowest) return;
     slowest->is_doubled = spread->is_doubled = true;
@@ -141,13 +152,18 @@ void workers_ask(struct spread *spread) {
         else
             has_idle = true;
     }
-    bool looks_again = has_idle && connections > 1 && !reassembly_whole(spread->assembly);
+    bool looks_again = connections > 1 && (has_idle || reassembly_whole(spread->assembly));
     loop_timer_set(loop, &spread->look_again,
                    looks_again ? loop_now_ms(loop) + link_patience_ms(spread_link(spread), 0) : CLOCK_NEVER);
 }
 
+/* Where all has come, a stream of which nothing but its end is missing has had its time. */
 static void look_again(struct loop_timer *timer) {
-    workers_ask(container_of(timer, struct spread, look_again));
+    struct spread *spread = container_of(timer, struct spread, look_again);
+    if (reassembly_whole(spread->assembly))
+        workers_end_those_with_nothing_to_bring(spread);
+    else
+        workers_ask(spread);
 }
 
 static sw_status take(struct worker *worker, grpc_byte_buffer *message, sw_error *error) {
@@ -173,6 +189,7 @@ static void worker_message(struct attempt *attempt, grpc_byte_buffer *message) {
         client_call_fail(spread->call, &error);
     } else {
         answered(worker);
+        worker->came_ms = loop_now_ms(attempt->loop);
         spread->call->bytes_arrived = reassembly_bytes_arrived(spread->assembly);
         spread_block_came(spread);
     }

@@ -104,7 +104,7 @@ Test(read_ahead, a_pull_is_read_into_memory_that_was_there_before) {
 Test(read_ahead, many_small_tensors_come_whole) {
     enum { COUNT = 300, SIZE = 40000 };
     static uint8_t bytes[COUNT + SIZE];
-    static char names[COUNT][8];
+    static char names[COUNT][16];
     static sw_named_tensor tensors[COUNT];
     const int64_t shape[] = {SIZE};
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 2654435761u >> 11);

@@ -118,6 +118,8 @@ Test(link, a_stream_may_need_four_round_trips_and_three_times_what_is_usual) {
     cr_assert_eq(link_patience_ms(&far, 0), 4 * LONG_MS);
     link_stream_brought(&far, 0, 1 << 20, 700);
     cr_assert_eq(link_patience_ms(&far, 1 << 20), 4 * LONG_MS + 3 * 400, "one stream does not make it usual");
+    link_stream_brought(&far, 0, 1000, 700);
+    cr_assert_eq(link_patience_ms(&far, 1 << 20), 4 * LONG_MS + 3 * 400, "nor one of a few bytes");
 }
 
 Test(link, on_a_short_one_a_stream_is_never_asked_for_more_than_2_MiB) {

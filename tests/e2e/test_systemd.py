@@ -95,6 +95,7 @@ class Service(unittest.TestCase):
     def test_a_stuck_loop_gives_no_sign_of_life(self):
         self.start(WATCHDOG_USEC="600000")
         self.assertIn("READY", self.manager.next_but_beats())
+        self.assertEqual(self.manager.next(), {"WATCHDOG": "1"})  # so the loop runs, and has its name
         loop = self.loop_thread()
         ptrace(PTRACE_SEIZE, loop)
         ptrace(PTRACE_INTERRUPT, loop)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -53,11 +52,10 @@ struct hand_over {
     unsigned waiting, connections;
     struct hand_over_info counts;
     int ready;        /* epoll: the sockets */
-    int watched;      /* epoll: `ready`, told once for each change, and `stop` */
+    int watched;      /* epoll: `ready`, told once each time it was asked for, and `stop` */
     int stop;         /* eventfd */
     struct wake look; /* something is ready */
     pthread_t watcher;
-    atomic_bool stopped; /* the loop may be ending: nothing is posted any more */
 };
 
 /* ---- peers ---- */
@@ -119,7 +117,6 @@ static void peer_ready(struct source *source) {
             return;
         }
     }
-    if (!atomic_load(&source->all->stopped)) loop_wake(source->all->loop, &source->all->look);
 }
 
 /* ---- listening ---- */
@@ -190,6 +187,12 @@ void hand_over_listen(struct hand_over *hand_over, const char *path) {
 
 /* ---- the loop ---- */
 
+/* Once: the next time is after the loop has looked. Asking for it tells also what came before. */
+static bool ask_to_be_told(const struct hand_over *hand_over, int how) {
+    struct epoll_event once = {.events = EPOLLIN | EPOLLONESHOT, .data.fd = hand_over->ready};
+    return epoll_ctl(hand_over->watched, how, hand_over->ready, &once) == 0;
+}
+
 static void look(struct hand_over *hand_over) {
     struct epoll_event events[EVENTS_AT_ONCE];
     int count = epoll_wait(hand_over->ready, events, EVENTS_AT_ONCE, 0);
@@ -197,15 +200,14 @@ static void look(struct hand_over *hand_over) {
         struct source *source = events[i].data.ptr;
         source->ready(source);
     }
-    if (count == EVENTS_AT_ONCE && !atomic_load(&hand_over->stopped))
-        loop_wake(hand_over->loop, &hand_over->look);
+    if (!ask_to_be_told(hand_over, EPOLL_CTL_MOD))
+        log_error("no memory that is handed over is noticed any more", LOG_TEXT("why", strerror(errno)));
 }
 
 static void run_look(struct wake *wake) {
     look(container_of(wake, struct hand_over, look));
 }
 
-/* The edge comes with each change, whether or not the loop has looked since the last. */
 static void *watch_sockets(void *context) {
     struct hand_over *hand_over = context;
     prctl(PR_SET_NAME, "stagewire-hand");
@@ -267,10 +269,9 @@ static bool watch_all(struct hand_over *hand_over) {
     hand_over->ready = epoll_create1(EPOLL_CLOEXEC);
     hand_over->watched = epoll_create1(EPOLL_CLOEXEC);
     hand_over->stop = eventfd(0, EFD_CLOEXEC);
-    struct epoll_event ready = {.events = EPOLLIN | EPOLLET, .data.fd = hand_over->ready};
     struct epoll_event stop = {.events = EPOLLIN, .data.fd = hand_over->stop};
     return hand_over->ready >= 0 && hand_over->watched >= 0 && hand_over->stop >= 0 &&
-           epoll_ctl(hand_over->watched, EPOLL_CTL_ADD, hand_over->ready, &ready) == 0 &&
+           ask_to_be_told(hand_over, EPOLL_CTL_ADD) &&
            epoll_ctl(hand_over->watched, EPOLL_CTL_ADD, hand_over->stop, &stop) == 0;
 }
 
@@ -310,7 +311,6 @@ void hand_over_stop(struct hand_over *hand_over) {
     if (!hand_over) return;
     eventfd_write(hand_over->stop, 1);
     pthread_join(hand_over->watcher, NULL);
-    atomic_store(&hand_over->stopped, true);
 }
 
 void hand_over_close(struct hand_over *hand_over) {

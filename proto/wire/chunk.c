@@ -107,6 +107,12 @@ static bool read_varint(struct cursor *cursor, uint64_t *ret_number) {
     return false;
 }
 
+/* As in reader.c. */
+static bool read_short_varint(struct cursor *cursor, uint64_t *ret_number) {
+    uint64_t begun = cursor->offset;
+    return read_varint(cursor, ret_number) && cursor->offset - begun <= VARINT32_MAX;
+}
+
 static bool read_fixed64(struct cursor *cursor, uint64_t *ret_number) {
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++) {
@@ -125,7 +131,7 @@ struct field {
 
 static bool read_field(struct cursor *cursor, struct field *ret) {
     uint64_t tag;
-    if (!read_varint(cursor, &tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
+    if (!read_short_varint(cursor, &tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
     *ret = (struct field){.number = (uint32_t)tag >> 3, .type = (enum wire_type)(tag & 7)};
     switch (ret->type) {
     case WIRE_VARINT:
@@ -133,7 +139,7 @@ static bool read_field(struct cursor *cursor, struct field *ret) {
     case WIRE_FIXED64:
         return read_fixed64(cursor, &ret->value);
     case WIRE_BYTES:
-        return read_varint(cursor, &ret->value) && ret->value <= cursor->end - cursor->offset;
+        return read_short_varint(cursor, &ret->value) && ret->value <= cursor->end - cursor->offset;
     case WIRE_FIXED32:
         return skip(cursor, 4);
     default:

@@ -20,6 +20,13 @@ bool reader_varint(struct reader *reader, uint64_t *ret) {
     return broken(reader);
 }
 
+/* A tag or a length: protobuf-c and Google's readers take none of more than five bytes. */
+static bool read_short_varint(struct reader *reader, uint64_t *ret) {
+    const uint8_t *begun = reader->at;
+    if (!reader_varint(reader, ret)) return false;
+    return reader->at - begun <= VARINT32_MAX || broken(reader);
+}
+
 static bool read_fixed(struct reader *reader, size_t size, uint64_t *ret) {
     if ((size_t)(reader->end - reader->at) < size) return broken(reader);
     uint64_t number = 0;
@@ -31,7 +38,7 @@ static bool read_fixed(struct reader *reader, size_t size, uint64_t *ret) {
 
 static bool read_bytes(struct reader *reader, struct span *ret) {
     uint64_t size;
-    if (!reader_varint(reader, &size)) return false;
+    if (!read_short_varint(reader, &size)) return false;
     if (size > (uint64_t)(reader->end - reader->at)) return broken(reader);
     *ret = (struct span){reader->at, (size_t)size};
     reader->at += size;
@@ -41,7 +48,7 @@ static bool read_bytes(struct reader *reader, struct span *ret) {
 bool reader_next(struct reader *reader, struct wire_field *ret) {
     uint64_t tag;
     if (reader->broken || reader->at == reader->end) return false;
-    if (!reader_varint(reader, &tag)) return false;
+    if (!read_short_varint(reader, &tag)) return false;
     if (tag > UINT32_MAX || tag >> 3 == 0) return broken(reader);
     *ret = (struct wire_field){.number = (uint32_t)tag >> 3, .type = (enum wire_type)(tag & 7)};
     switch (ret->type) {

@@ -9,6 +9,7 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32
 
 #define WIRE_TAG(field, type) ((field) << 3 | (type))
 #define VARINT_MAX            10
+#define VARINT32_MAX          5
 
 static inline size_t varint_size(uint64_t number) {
     return (70u - (unsigned)__builtin_clzll(number | 1)) / 7;

@@ -202,6 +202,13 @@ Test(value_malformed, wire_types_other_than_a_fields_own_are_refused) {
     refuse_bytes(value_decode, "value", BYTES(0x02, 0x00));                   /* field 0 */
 }
 
+Test(value_malformed, tags_and_lengths_of_more_than_five_bytes_are_refused_as_protobuf_c_does) {
+    static const uint8_t tag[] = {0x98, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01};
+    static const uint8_t length[] = {0x2a, 0x81, 0x80, 0x80, 0x80, 0x80, 0x00, 'x'};
+    refuse_bytes(value_decode, "value", tag, sizeof tag);
+    refuse_bytes(value_decode, "value", length, sizeof length);
+}
+
 Test(value_malformed, texts_that_are_not_utf8_are_refused) {
     refuse_bytes(value_decode, "value", BYTES(0x2a, 0x01, 0xff));
     refuse_bytes(value_decode, "value", BYTES(0x2a, 0x03, 0xed, 0xa0, 0x80));

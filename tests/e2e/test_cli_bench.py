@@ -1,4 +1,5 @@
 """stagewire bench: what it measures of a daemon, what it leaves there, and how it ends."""
+import contextlib
 import os
 import shutil
 import signal
@@ -32,12 +33,12 @@ def tensors(channel, step, *sizes):
 
 
 class Sluggish(fakes.Peer):
-    """Passes on what a client and an endpoint say, but holds the first tensor's bytes back for some time."""
-    ANSWER = 8192  # bytes: no answer to a small call is longer
+    """Passes on what a client and an endpoint say, but holds the first answer of so many bytes back for some time."""
+    SMALL = 8192  # bytes: no answer to a small call is longer
     SECONDS = 0.4
 
-    def __init__(self, target):
-        self.target, self.is_held_back = target, True
+    def __init__(self, target, beyond=SMALL):
+        self.target, self.beyond, self.is_held_back = target, beyond, True
         super().__init__(self.relay)
 
     def relay(self, client):
@@ -46,7 +47,7 @@ class Sluggish(fakes.Peer):
             asking = threading.Thread(target=self.ask, args=(client, endpoint))
             asking.start()
             while said := endpoint.recv(65536):
-                if len(said) > self.ANSWER and self.is_held_back:
+                if len(said) > self.beyond and self.is_held_back:
                     self.is_held_back = False
                     time.sleep(self.SECONDS)
                 client.sendall(said)
@@ -54,9 +55,10 @@ class Sluggish(fakes.Peer):
 
     @staticmethod
     def ask(client, endpoint):
-        while asked := client.recv(65536):
-            endpoint.sendall(asked)
-        endpoint.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # whoever has measured enough closes in the middle of a stream
+            while asked := client.recv(65536):
+                endpoint.sendall(asked)
+            endpoint.shutdown(socket.SHUT_WR)
 
 
 class Bench(unittest.TestCase):
@@ -176,6 +178,18 @@ class WhatItMeasures(Bench):
         self.assertAlmostEqual(result["part_of_raw"], pull / raw)
         other.send_signal(signal.SIGINT)
         self.assertEqual(other.wait(60), 130)
+
+    def test_a_bare_socket_whose_first_answer_takes_longer_than_a_rows_share(self):
+        daemon = self.daemon()
+        for beyond in (0, Sluggish.SMALL):
+            other = self.start("--serve")
+            slow = Sluggish(other.stdout.readline().strip(), beyond)
+            self.addCleanup(slow.stop)
+            result = self.bench(daemon.targets[0], "--duration", "1ms", "--raw", slow.endpoint)
+            self.assertEqual(self.check_rows(result), [("call", 0, 1), ("raw call", 0, 1), ("raw stream", 0, 1)])
+            self.assertFalse(slow.is_held_back)
+            other.send_signal(signal.SIGINT)
+            self.assertEqual(other.wait(60), 130)
 
     def test_the_other_end_of_a_bare_socket_ends_by_itself(self):
         code, out, err = command.run("bench", "--serve", "[::1]:0" if socket.has_ipv6 else "127.0.0.1:0",

@@ -29,27 +29,36 @@ static enum cli_exit open_wire(const struct bench *bench, const struct addrinfo 
     return code;
 }
 
+/* The first answer has the time that any call has, and so has the first of a row of our own. */
+static int64_t deadline_of(const struct bench *bench, const struct measurement *row, bool is_first) {
+    return is_first ? clock_after(clock_now_ms(&clock_system), bench->options.timeout_ms) : row->end_ms;
+}
+
+static bool goes_on(struct bench *bench, const struct measurement *row, enum wire_end end) {
+    return end == WIRE_OK && bench_left_ms(row) > 0 && !bench_is_interrupted(bench);
+}
+
 /* One byte there and back. */
 static enum wire_end call(struct bench *bench, struct wire *wire, char *byte) {
     struct measurement calls = bench_begin(bench, BENCH_RAW_CALL, 0, 1);
-    enum wire_end end = WIRE_OK;
-    while (end == WIRE_OK && bench_left_ms(&calls) > 0 && !bench_is_interrupted(bench)) {
-        int64_t begun = stopwatch_ns();
-        end = wire_write(wire, byte, 1, calls.end_ms);
-        if (end == WIRE_OK) end = wire_read(wire, byte, 1, calls.end_ms);
+    enum wire_end end;
+    do {
+        int64_t begun = stopwatch_ns(), deadline = deadline_of(bench, &calls, calls.row->took.count == 0);
+        end = wire_write(wire, byte, 1, deadline);
+        if (end == WIRE_OK) end = wire_read(wire, byte, 1, deadline);
         if (end == WIRE_OK) latency_add(&calls.row->took, stopwatch_ns() - begun);
-    }
+    } while (goes_on(bench, &calls, end));
     bench_end(bench, &calls);
     return end == WIRE_TIMED_OUT && calls.row->took.count ? WIRE_OK : end;
 }
 
 static enum wire_end stream(struct bench *bench, struct wire *wire, char *chunk) {
     struct measurement bytes = bench_begin(bench, BENCH_RAW_STREAM, 0, 1);
-    enum wire_end end = WIRE_OK;
-    while (end == WIRE_OK && bench_left_ms(&bytes) > 0 && !bench_is_interrupted(bench)) {
-        end = wire_read(wire, chunk, RAW_CHUNK, bytes.end_ms);
+    enum wire_end end;
+    do {
+        end = wire_read(wire, chunk, RAW_CHUNK, deadline_of(bench, &bytes, bytes.row->moved == 0));
         if (end == WIRE_OK) bytes.row->moved += RAW_CHUNK;
-    }
+    } while (goes_on(bench, &bytes, end));
     bench_end(bench, &bytes);
     return end == WIRE_TIMED_OUT && bytes.row->moved ? WIRE_OK : end;
 }

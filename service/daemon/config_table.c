@@ -129,7 +129,8 @@ const struct option option_table[] = {
     VALUE("max-leases", "N", "4096", count, endpoint.max_leases, "leases held at once"),
     VALUE("max-publishes", "N", "1024", count, endpoint.max_publishes, "tensor publishes in progress"),
     VALUE("max-calls", "N", "2048", count, endpoint.max_calls,
-          "calls at once of an identity, or of an address where there is none"),
+          "calls at once of an identity, or of an address where there is none; a pull over a "
+          "long link makes two a connection, and one: up to 17"),
     VALUE("max-streams", "N", "4096", count, endpoint.max_streams, "calls at once of a connection"),
     VALUE("header-bytes", "SIZE", "8k", size, endpoint.header_bytes, "headers of a call"),
     VALUE("transport-bytes", "SIZE", "1g", size, endpoint.transport_bytes,

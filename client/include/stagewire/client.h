@@ -58,7 +58,8 @@ typedef struct sw_client_options {
      * "": of the host in `endpoint`. */
     const char *peer_identity;
     /* How many connections one pull of tensors may open, 1 to 16; 0: 8. It opens more than one only on a long
-     * link, and only as many as bring more together than fewer do. */
+     * link, and only as many as bring more together than fewer do. Each has up to two calls under way, which
+     * count towards the --max-calls of the endpoint. */
     uint32_t connections;
 } sw_client_options;
 

@@ -56,7 +56,7 @@ struct relay {
 
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    bool is_closing, refuses, duplicates, cuts_all, has_turned, turns;
+    bool is_closing, refuses, ignores, duplicates, cuts_all, has_turned, turns;
     bool stalls[2], half_closes[2], cut_resets[2], resets_all;
     int64_t delay_ms[2];
     unsigned connected;
@@ -303,7 +303,7 @@ static unsigned list_polls(struct relay *relay, struct pollfd *polls) {
     int64_t now = now_ms();
     unsigned count = 0;
     polls[count++] = (struct pollfd){.fd = relay->wake, .events = POLLIN};
-    polls[count++] = (struct pollfd){.fd = relay->listener, .events = POLLIN};
+    polls[count++] = (struct pollfd){.fd = relay->ignores ? -1 : relay->listener, .events = POLLIN};
     for (unsigned i = 0; i < relay->open; i++) {
         struct connection *connection = &relay->connections[i];
         for (int side = 0; side < 2; side++) {
@@ -514,6 +514,12 @@ void relay_refuse(struct relay *relay, bool refuses) {
     unlock_and_tell(relay);
 }
 
+void relay_ignore(struct relay *relay, bool ignores) {
+    lock(relay);
+    relay->ignores = ignores;
+    unlock_and_tell(relay);
+}
+
 void relay_duplicate(struct relay *relay, bool duplicates) {
     lock(relay);
     relay->duplicates = duplicates;
@@ -522,7 +528,7 @@ void relay_duplicate(struct relay *relay, bool duplicates) {
 
 void relay_heal(struct relay *relay) {
     lock(relay);
-    relay->refuses = relay->duplicates = relay->turns = false;
+    relay->refuses = relay->ignores = relay->duplicates = relay->turns = false;
     for (int way = 0; way < 2; way++) {
         relay->stalls[way] = false;
         relay->delay_ms[way] = 0;

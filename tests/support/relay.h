@@ -38,10 +38,12 @@ void relay_half_close(struct relay *relay, enum relay_way way);
 void relay_turn_bit(struct relay *relay, enum relay_way way, uint8_t value, size_t run);
 bool relay_has_turned(struct relay *relay);
 
-/* While it stalls nothing goes through, and while it refuses whoever connects is thrown out. */
+/* While it stalls nothing goes through, and while it refuses whoever connects is thrown out.
+ * While it ignores them the kernel takes their connections, and nobody ever answers. */
 void relay_stall(struct relay *relay, bool stalls);
 void relay_stall_way(struct relay *relay, enum relay_way way, bool stalls);
 void relay_refuse(struct relay *relay, bool refuses);
+void relay_ignore(struct relay *relay, bool ignores);
 /* From now on, and once: when `bytes` more have gone this way, the connection that carried the last of them
  * says no more this way. */
 void relay_stall_after(struct relay *relay, enum relay_way way, uint64_t bytes);

@@ -19,12 +19,13 @@
 #define LIMIT_KEPT_PAGES (1u << 30)
 
 /* Memory handed over between processes of a machine; fixed. */
-#define LIMIT_SHARED_FROM     (1u << 20) /* bytes of a tensor: measured; below two blocks, chunks are as fast */
-#define LIMIT_SHARED_RUN      (16u << 20) /* bytes that one message stands for: what a loop hashes at once */
-#define LIMIT_SHARED_BUFFERS  4096u       /* of a process, and a quarter of its descriptors: one each */
-#define LIMIT_HAND_OVERS      256u /* connections to an endpoint: one that takes the place of all the others */
-#define LIMIT_HANDED_OVER     64u  /* pieces that wait, of a connection: memory that no call ever asks for */
-#define LIMIT_HANDED_OVER_ALL 128u /* pieces that wait, of all: the same of many connections */
+#define LIMIT_GIVEN_BACK_LATER (1u << 30) /* bytes that nobody has any more, nor the kernel yet */
+#define LIMIT_SHARED_FROM      (1u << 20) /* bytes of a tensor: measured; below two blocks, chunks are as fast */
+#define LIMIT_SHARED_RUN       (16u << 20) /* bytes that one message stands for: what a loop hashes at once */
+#define LIMIT_SHARED_BUFFERS   4096u       /* of a process, and a quarter of its descriptors: one each */
+#define LIMIT_HAND_OVERS       256u /* connections to an endpoint: one that takes the place of all the others */
+#define LIMIT_HANDED_OVER      64u  /* pieces that wait, of a connection: memory that no call ever asks for */
+#define LIMIT_HANDED_OVER_ALL  128u /* pieces that wait, of all: the same of many connections */
 
 /* Watches of the health, which anyone may begin who reaches a listener for probes; fixed. */
 #define LIMIT_HEALTH_WATCHES 256u

@@ -13,9 +13,11 @@
 #include "proto/base/buffer.h"
 #include "proto/base/limits.h"
 #include "proto/base/log.h"
+#include "proto/device/give_back.h"
 #include "proto/device/sealed.h"
 
 #define PAGE_BYTES 4096u
+#define UNMAP_STEP (16u << 20)
 
 struct shared {
     int fd;
@@ -24,6 +26,7 @@ struct shared {
     uint64_t offset; /* of the bytes in the memory */
     pthread_mutex_t lock;
     bool is_sealed; /* with lock */
+    struct giving_back end;
 };
 
 static atomic_uint count, takers;
@@ -56,16 +59,31 @@ static bool take_place(void) {
     return false;
 }
 
+/* In steps: while the kernel unmaps, nothing else of the process is mapped. */
+static void unmap(struct shared *shared) {
+    for (size_t at = 0; at < shared->mapped; at += UNMAP_STEP) {
+        size_t left = shared->mapped - at;
+        madvise(shared->pages + at, left < UNMAP_STEP ? left : UNMAP_STEP, MADV_DONTNEED);
+    }
+    munmap(shared->pages, shared->mapped);
+}
+
 static void destroy(struct shared *shared) {
-    if (shared->pages) munmap(shared->pages, shared->mapped);
+    if (shared->pages) unmap(shared);
     if (shared->fd >= 0) close(shared->fd);
     pthread_mutex_destroy(&shared->lock);
     free(shared);
     atomic_fetch_sub(&count, 1);
 }
 
+static void end(struct giving_back *job) {
+    destroy(container_of(job, struct shared, end));
+}
+
 static void release(void *context) {
-    destroy(context);
+    struct shared *shared = context;
+    shared->end = (struct giving_back){.size = shared->mapped, .run = end};
+    give_back(&shared->end);
 }
 
 static struct shared *make(int fd, uint64_t offset, size_t size, bool is_sealed) {

@@ -11,11 +11,16 @@ struct advice {
     char reason[256]; /* with the figures that it follows from */
 };
 
-/* Pure. `receive_max` is the largest receive buffer that this machine gives a TCP connection, in bytes; 0:
- * not known. */
-size_t advise(const struct bench_results *results, uint64_t receive_max, struct advice advice[ADVICE_MAX]);
+struct advice_machine {
+    uint64_t
+        receive_max; /* the largest receive buffer that it gives a TCP connection, in bytes; 0: not known */
+    bool lacks_huge_pages; /* for memory that processes share: its kernel has them, and gives none */
+};
 
-/* The last number of /proc/sys/net/ipv4/tcp_rmem, 0 if there is none. */
-uint64_t advice_receive_max(void);
+/* Pure. `machine` is the one that this side runs on. */
+size_t advise(const struct bench_results *results, const struct advice_machine *machine,
+              struct advice advice[ADVICE_MAX]);
+
+struct advice_machine advice_this_machine(void);
 
 #endif

@@ -187,7 +187,8 @@ static enum cli_exit measure(struct bench *bench) {
 
 static void conclude(const struct bench *bench) {
     struct advice advice[ADVICE_MAX];
-    size_t count = advise(&bench->results, advice_receive_max(), advice);
+    struct advice_machine machine = advice_this_machine();
+    size_t count = advise(&bench->results, &machine, advice);
     if (bench->options.json)
         bench_show_json(stdout, &bench->results, advice, count);
     else

@@ -27,11 +27,15 @@ static void begin(enum bench_link link, bool is_near, double round_trip_ms) {
 
 static struct advice advice[ADVICE_MAX];
 
-static const struct advice *find(const char *word, uint64_t receive_max) {
-    size_t count = advise(&results, receive_max, advice);
+static const struct advice *find_on(struct advice_machine machine, const char *word) {
+    size_t count = advise(&results, &machine, advice);
     for (size_t i = 0; i < count; i++)
         if (strstr(advice[i].change, word)) return &advice[i];
     return NULL;
+}
+
+static const struct advice *find(const char *word, uint64_t receive_max) {
+    return find_on((struct advice_machine){.receive_max = receive_max}, word);
 }
 
 Test(bench_advice, both_ends_on_one_machine_are_told_of_a_unix_socket) {
@@ -102,16 +106,17 @@ Test(bench_advice, tls_is_named_where_it_keeps_a_core_busy) {
     cr_assert_null(find("openssl speed", 0));
 }
 
-Test(bench_advice, malloc_is_named_where_it_can_limit) {
-    begin(BENCH_TCP, false, 1);
+Test(bench_advice, huge_pages_are_named_where_memory_is_passed_and_there_are_none_for_it) {
+    const struct advice_machine small_pages = {.lacks_huge_pages = true}, huge_pages = {0};
+    begin(BENCH_UNIX, true, 0.1);
     add(BENCH_PULL, 1, 1e9, 60, 0.5);
-    cr_assert_not_null(find("M_TRIM_THRESHOLD", 0));
-    begin(BENCH_TCP, false, 1);
-    add(BENCH_PULL, 1, 1e7, 60, 0.5);
-    cr_assert_null(find("M_TRIM_THRESHOLD", 0));
+    cr_assert_null(find_on(small_pages, "shmem_enabled"));
+    results.passes_memory = true;
+    cr_assert_not_null(find_on(small_pages, "shmem_enabled"));
+    cr_assert_null(find_on(huge_pages, "shmem_enabled"));
 }
 
 Test(bench_advice, nothing_pulled_asks_for_nothing) {
     begin(BENCH_TCP, false, 100);
-    cr_assert_eq(advise(&results, MIB, advice), 0);
+    cr_assert_eq(advise(&results, &(struct advice_machine){MIB, true}, advice), 0);
 }

@@ -136,7 +136,7 @@ static double rate_of(int processes, int pulls, double *ret_memory) {
 
 /* What is measured over a kind of link, and what it is to reach. */
 struct kind {
-    const char *name;
+    const char *name, *of_the_endpoint, *of_a_consumer;
     bool is_secure, also_publishes;
     int rounds;
     double rate, endpoint_mib, consumer_mib;
@@ -144,9 +144,9 @@ struct kind {
 
 static void fan_out(const struct kind *kind) {
     struct row rate = {kind->name, "GB/s", "one alone", .reach.ratio = kind->rate};
-    struct row held = {"  memory of the endpoint above the step", "MiB", "one alone", .less_is_better = true,
+    struct row held = {kind->of_the_endpoint, "MiB", "one alone", .less_is_better = true,
                        .reach.value = kind->endpoint_mib};
-    struct row consumer = {"  memory of a consumer, a pull", "MiB", "one alone", .less_is_better = true,
+    struct row consumer = {kind->of_a_consumer, "MiB", "one alone", .less_is_better = true,
                            .reach.value = kind->consumer_mib};
     pid_t process = daemon_pid(endpoint.daemon);
     double memory, alone, idle = status_mib(process, "VmRSS:");
@@ -231,14 +231,21 @@ static void measure(void *context) {
 
 int main(int argc, char **argv) {
     rounds = bench_rounds(argc, argv);
-    struct kind plaintext = {"64 consumers of 256 MiB, together", false, true, rounds, 0.9, 16, 32};
-    struct kind mtls = {"64 consumers of 256 MiB, together, mTLS",
-                        true,
-                        false,
-                        rounds,
+    struct kind plaintext = {.name = "64 consumers of 256 MiB, together",
+                             .of_the_endpoint = "  memory of the endpoint above the step",
+                             .of_a_consumer = "  memory of a consumer, a pull",
+                             .also_publishes = true,
+                             .rounds = rounds,
+                             .rate = 0.9,
+                             .endpoint_mib = 16,
+                             .consumer_mib = 32};
+    struct kind mtls = {.name = "64 consumers of 256 MiB, together, mTLS",
+                        .of_the_endpoint = "  memory of the endpoint above the step, mTLS",
+                        .of_a_consumer = "  memory of a consumer, a pull, mTLS",
+                        .is_secure = true,
+                        .rounds = rounds < MTLS_ROUNDS ? rounds : MTLS_ROUNDS,
                         .endpoint_mib = 32,
                         .consumer_mib = 64};
-    if (rounds > MTLS_ROUNDS) mtls.rounds = MTLS_ROUNDS;
     measure_apart(measure, &plaintext);
     measure_apart(measure, &mtls);
     return 0;

@@ -20,7 +20,12 @@ struct loop {
     grpc_call *poster; /* never sent: empty batches on it are the posts */
     pthread_t thread;
     struct heap timers;
+    struct list turns;
+    unsigned events; /* since the first of them waits */
+    bool has_looked; /* and found nothing ready */
 };
+
+#define EVENTS_BEFORE_A_TURN 64
 
 /* A timer that is due runs once: whoever wants it again sets it again. */
 static void run_timers(struct loop *loop) {
@@ -37,14 +42,39 @@ static gpr_timespec next_due(struct loop *loop) {
     return loop_deadline_of(first ? first->due : CLOCK_NEVER);
 }
 
+static void run_first_turn(struct loop *loop) {
+    loop->events = 0;
+    if (list_empty(&loop->turns)) return;
+    struct loop_turn *turn = container_of(loop->turns.next, struct loop_turn, place);
+    list_remove(&turn->place);
+    turn->run(turn);
+}
+
+/* A queue that was empty looks at the sockets; but its first look may only take notice that something was
+ * ready before. So it takes two. */
+static bool has_nothing_else(struct loop *loop) {
+    loop->has_looked = !loop->has_looked;
+    return !loop->has_looked;
+}
+
+/* In the past where a turn waits: then it is a look. */
+static gpr_timespec wait_until(struct loop *loop) {
+    return list_empty(&loop->turns) ? next_due(loop) : gpr_inf_past(GPR_CLOCK_MONOTONIC);
+}
+
 static void *drive(void *context) {
     struct loop *loop = context;
     prctl(PR_SET_NAME, "stagewire-loop");
     for (;;) {
         run_timers(loop);
-        grpc_event event = grpc_completion_queue_next(loop->queue, next_due(loop), NULL);
+        grpc_event event = grpc_completion_queue_next(loop->queue, wait_until(loop), NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN) return NULL;
-        if (event.type == GRPC_QUEUE_TIMEOUT) continue;
+        if (event.type == GRPC_QUEUE_TIMEOUT) {
+            if (has_nothing_else(loop)) run_first_turn(loop);
+            continue;
+        }
+        loop->has_looked = false;
+        if (++loop->events > EVENTS_BEFORE_A_TURN) run_first_turn(loop);
         struct op *op = event.tag;
         handover_acquire(op);
         op->run(op, event.success);
@@ -68,6 +98,7 @@ static struct loop *make_loop(void) {
     grpc_compat_log_to_ours();
     grpc_init();
     heap_init(&loop->timers, &allocator_system);
+    list_init(&loop->turns);
     loop->queue = grpc_completion_queue_create_for_next(NULL);
     loop->nowhere = grpc_compat_lame_channel();
     loop->poster = grpc_channel_create_call(loop->nowhere, NULL, GRPC_PROPAGATE_DEFAULTS, loop->queue,
@@ -160,6 +191,15 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_ms)
 
 void loop_timer_clear(struct loop *loop, struct loop_timer *timer) {
     heap_remove(&loop->timers, &timer->node);
+}
+
+void loop_turn_wait(struct loop *loop, struct loop_turn *turn) {
+    if (list_empty(&loop->turns)) loop->events = 0;
+    list_append(&loop->turns, &turn->place);
+}
+
+void loop_turn_clear(struct loop_turn *turn) {
+    list_remove(&turn->place);
 }
 
 int64_t loop_deadline_ms(gpr_timespec deadline) {

@@ -13,6 +13,7 @@
 
 #include "proto/base/clock.h"
 #include "proto/base/heap.h"
+#include "proto/base/list.h"
 
 struct op {
     void (*run)(struct op *op, bool ok);
@@ -56,6 +57,16 @@ void loop_wake(struct loop *loop, struct wake *wake);
 
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_ms); /* again: moves it */
 void loop_timer_clear(struct loop *loop, struct loop_timer *timer);               /* fine if it is not set */
+
+/* What goes on with long work once others have had their turn: when nothing else is ready, and after 64
+ * events at the latest. While events are ready the loop looks at no socket, so who is ready all the time is
+ * alone. Zeroed before its first use. */
+struct loop_turn {
+    struct list place;
+    void (*run)(struct loop_turn *turn);
+};
+void loop_turn_wait(struct loop *loop, struct loop_turn *turn); /* not while it waits */
+void loop_turn_clear(struct loop_turn *turn);                   /* fine if it does not wait */
 
 /* A deadline as it comes with a call, on the loop's clock; CLOCK_NEVER if there is none. Any thread. */
 int64_t loop_deadline_ms(gpr_timespec deadline);

@@ -17,6 +17,8 @@ struct state {
     struct tensor_intake intake;
     struct call *call;
     bool has_manifest;
+    bool hands_over; /* the last message stood for memory, which takes milliseconds to be hashed */
+    struct loop_turn next;
 
     /* under the lock */
     bool has_ended;
@@ -165,21 +167,40 @@ static void finish(struct call *call) {
     call_reply_encoded(call, status, response, &error);
 }
 
+static void take(struct call *call, grpc_byte_buffer *message) {
+    struct state *state = call->state;
+    uint64_t before = state->intake.shared_bytes;
+    if (state->has_manifest)
+        take_block(call, message);
+    else
+        take_manifest(call, message);
+    state->hands_over = state->intake.shared_bytes > before;
+}
+
+/* The bytes of chunks come while others are looked at. Messages that stand for memory are small and have come
+ * long ago: there everybody has his turn before the next. */
 static void received(struct call *call, grpc_byte_buffer *message) {
-    const struct state *state = call->state;
+    struct state *state = call->state;
+    bool comes_meanwhile = !state->hands_over;
     if (!message) {
         finish(call);
-    } else if (!state->has_manifest) {
-        take_manifest(call, message);
-    } else {
-        take_block(call, message);
+        return;
     }
+    if (comes_meanwhile) call_read(call);
+    take(call, message);
+    if (!comes_meanwhile && !call_is_over(call)) loop_turn_wait(call->loop, &state->next);
+}
+
+static void read_next(struct loop_turn *turn) {
+    call_read(container_of(turn, struct state, next)->call);
 }
 
 static void begin(struct call *call, const void *data, size_t size) {
     struct state *state = call->state;
     (void)data, (void)size;
     state->call = call;
+    state->next.run = read_next;
+    call_read(call);
 }
 
 /* Superseded, closed or drained meanwhile: the client is told at once. */
@@ -193,6 +214,7 @@ static void woken(struct call *call) {
 
 static void end(struct call *call) {
     struct state *state = call->state;
+    loop_turn_clear(&state->next);
     abandon(call);
     tensor_intake_close(&state->intake);
 }
@@ -201,6 +223,7 @@ const struct method publish_tensors = {
     .path = PUBLISHER_SERVICE "PublishTensors",
     .state_size = sizeof(struct state),
     .reads = true,
+    .reads_when_asked = true,
     .begin = begin,
     .received = received,
     .woken = woken,

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +156,55 @@ Test(loop, timers_run_in_order_when_they_are_due_and_a_cleared_one_does_not) {
     }
     cr_assert(loop_now_ms(loop) - before >= 30);
     cr_assert(order[0] == 1 && order[1] == 2 && order[2] == 3);
+}
+
+/* ---- turns ---- */
+
+struct busy {
+    struct op op;
+    struct loop_turn turn, cleared;
+    unsigned others, most;
+    sem_t done;
+};
+
+static void turn_came(struct loop_turn *turn) {
+    sem_post(&container_of(turn, struct busy, turn)->done);
+}
+
+static void never_comes(struct loop_turn *turn) {
+    (void)turn;
+    abort();
+}
+
+static void stay_ready(struct op *op, bool ok) {
+    struct busy *busy = container_of(op, struct busy, op);
+    (void)ok;
+    if (busy->others == 0) {
+        loop_turn_wait(loop, &busy->cleared);
+        loop_turn_wait(loop, &busy->turn);
+        loop_turn_clear(&busy->cleared);
+    }
+    if (list_linked(&busy->turn.place) && busy->others++ < busy->most) loop_post(loop, &busy->op);
+}
+
+static unsigned others_before_a_turn(unsigned most) {
+    static struct busy busy;
+    busy =
+        (struct busy){.op.run = stay_ready, .turn.run = turn_came, .cleared.run = never_comes, .most = most};
+    sem_init(&busy.done, 0, 0);
+    loop_post(loop, &busy.op);
+    while (sem_wait(&busy.done) != 0) continue;
+    stop();
+    start();
+    return busy.others;
+}
+
+Test(loop, a_turn_comes_when_all_that_is_ready_has_run) {
+    cr_assert_eq(others_before_a_turn(20), 21);
+}
+
+Test(loop, a_turn_comes_though_others_are_ready_all_the_time) {
+    cr_assert_leq(others_before_a_turn(1000), 66);
 }
 
 Test(loop, deadlines_go_both_ways_between_the_clocks) {

@@ -12,8 +12,7 @@ struct advice {
 };
 
 struct advice_machine {
-    uint64_t
-        receive_max; /* the largest receive buffer that it gives a TCP connection, in bytes; 0: not known */
+    uint64_t receive_max;  /* bytes that it gives a TCP connection to receive into, at most; 0: not known */
     bool lacks_huge_pages; /* for memory that processes share: its kernel has them, and gives none */
 };
 

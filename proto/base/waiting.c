@@ -29,27 +29,36 @@ void waiting_init(pthread_cond_t *changed) {
     pthread_condattr_destroy(&monotonic);
 }
 
-static enum waited wait_until(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t until_ms) {
+enum waited waiting_until(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t until_ms) {
     struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
     int ended = until_ms == CLOCK_NEVER ? pthread_cond_wait(changed, lock)
                                         : pthread_cond_timedwait(changed, lock, &until);
     return ended == ETIMEDOUT ? WAITED_LATE : WAITED_WOKEN;
 }
 
+int64_t waiting_ask_ms(void) {
+    return question.is_interrupted ? clock_after(clock_now_ms(&clock_system), ASK_EVERY_MS) : CLOCK_NEVER;
+}
+
+bool waiting_ask(void) {
+    if (!question.is_interrupted) return false;
+    bool is_interrupted = question.is_interrupted(question.context);
+    if (is_interrupted) question.is_interrupted = NULL;
+    return is_interrupted;
+}
+
 /* Without the lock, because the answer may take other locks, such as an interpreter's. */
 static bool ask(pthread_mutex_t *lock) {
     pthread_mutex_unlock(lock);
-    bool is_interrupted = question.is_interrupted(question.context);
-    if (is_interrupted) question.is_interrupted = NULL;
+    bool is_interrupted = waiting_ask();
     pthread_mutex_lock(lock);
     return is_interrupted;
 }
 
 enum waited waiting(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t until_ms) {
-    if (!question.is_interrupted) return wait_until(changed, lock, until_ms);
-    int64_t ask_ms = clock_after(clock_now_ms(&clock_system), ASK_EVERY_MS);
-    enum waited waited = wait_until(changed, lock, until_ms < ask_ms ? until_ms : ask_ms);
-    if (waited == WAITED_WOKEN || until_ms < ask_ms) return waited;
+    int64_t ask_ms = waiting_ask_ms();
+    enum waited waited = waiting_until(changed, lock, until_ms < ask_ms ? until_ms : ask_ms);
+    if (waited == WAITED_WOKEN || until_ms <= ask_ms) return waited;
     return ask(lock) ? WAITED_INTERRUPTED : WAITED_WOKEN;
 }
 

@@ -10,6 +10,7 @@
 #include "proto/base/error.h"
 #include "proto/base/list.h"
 #include "proto/base/log.h"
+#include "proto/transport/driver.h"
 #include "proto/transport/forked.h"
 #include "proto/transport/grpc_compat.h"
 #include "proto/transport/handover.h"
@@ -19,6 +20,7 @@ struct loop {
     grpc_channel *nowhere;
     grpc_call *poster; /* never sent: empty batches on it are the posts */
     pthread_t thread;
+    struct driver driver;
     struct heap timers;
     struct list turns;
     unsigned events; /* since the first of them waits */
@@ -27,19 +29,17 @@ struct loop {
 
 #define EVENTS_BEFORE_A_TURN 64
 
-/* A timer that is due runs once: whoever wants it again sets it again. */
-static void run_timers(struct loop *loop) {
+/* A timer that is due runs once: whoever wants it again sets it again. True: one ran. */
+static bool run_timers(struct loop *loop) {
+    bool has_run = false;
     struct heap_node *first;
     while ((first = heap_first(&loop->timers)) && first->due <= loop_now_ms(loop)) {
         heap_remove(&loop->timers, first);
         struct loop_timer *timer = container_of(first, struct loop_timer, node);
         timer->run(timer);
+        has_run = true;
     }
-}
-
-static gpr_timespec next_due(struct loop *loop) {
-    struct heap_node *first = heap_first(&loop->timers);
-    return loop_deadline_of(first ? first->due : CLOCK_NEVER);
+    return has_run;
 }
 
 static void run_first_turn(struct loop *loop) {
@@ -52,40 +52,97 @@ static void run_first_turn(struct loop *loop) {
 
 /* A queue that was empty looks at the sockets; but its first look may only take notice that something was
  * ready before. So it takes two. */
+#define LOOKS 2
+
 static bool has_nothing_else(struct loop *loop) {
     loop->has_looked = !loop->has_looked;
     return !loop->has_looked;
 }
 
 /* In the past where a turn waits: then it is a look. */
-static gpr_timespec wait_until(struct loop *loop) {
-    return list_empty(&loop->turns) ? next_due(loop) : gpr_inf_past(GPR_CLOCK_MONOTONIC);
+static gpr_timespec wait_until(struct loop *loop, int64_t until_ms) {
+    if (!list_empty(&loop->turns)) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
+    struct heap_node *first = heap_first(&loop->timers);
+    return loop_deadline_of(first && first->due < until_ms ? first->due : until_ms);
+}
+
+enum stepped { STEPPED_EVENT, STEPPED_NONE, STEPPED_END /* the queue is shut down, and empty */ };
+
+static enum stepped step(struct loop *loop, int64_t until_ms) {
+    if (run_timers(loop)) return STEPPED_EVENT; /* it may be all that was waited for */
+    grpc_event event = grpc_completion_queue_next(loop->queue, wait_until(loop, until_ms), NULL);
+    if (event.type == GRPC_QUEUE_SHUTDOWN) return STEPPED_END;
+    if (event.type == GRPC_QUEUE_TIMEOUT) {
+        if (has_nothing_else(loop)) run_first_turn(loop);
+        return STEPPED_NONE;
+    }
+    loop->has_looked = false;
+    if (++loop->events > EVENTS_BEFORE_A_TURN) run_first_turn(loop);
+    struct op *op = event.tag;
+    handover_acquire(op);
+    if (op->is_post) driver_post_ends(&loop->driver);
+    op->is_post = false;
+    op->run(op, event.success);
+    return STEPPED_EVENT;
+}
+
+/* ---- who drives ---- */
+
+/* What came while nobody drove. */
+static void look(struct loop *loop) {
+    for (unsigned looks = 0; looks < LOOKS;) looks = step(loop, 0) == STEPPED_EVENT ? 0 : looks + 1;
 }
 
 static void *drive(void *context) {
     struct loop *loop = context;
     prctl(PR_SET_NAME, "stagewire-loop");
-    for (;;) {
-        run_timers(loop);
-        grpc_event event = grpc_completion_queue_next(loop->queue, wait_until(loop), NULL);
-        if (event.type == GRPC_QUEUE_SHUTDOWN) return NULL;
-        if (event.type == GRPC_QUEUE_TIMEOUT) {
-            if (has_nothing_else(loop)) run_first_turn(loop);
-            continue;
+    for (enum stepped stepped = STEPPED_NONE; stepped != STEPPED_END;) {
+        if (driver_thread_takes(&loop->driver)) {
+            do stepped = step(loop, CLOCK_NEVER);
+            while (stepped != STEPPED_END && driver_thread_stays(&loop->driver));
+        } else {
+            look(loop);
         }
-        loop->has_looked = false;
-        if (++loop->events > EVENTS_BEFORE_A_TURN) run_first_turn(loop);
-        struct op *op = event.tag;
-        handover_acquire(op);
-        op->run(op, event.success);
+        driver_thread_leaves(&loop->driver);
     }
+    return NULL;
 }
+
+void loop_task_begins(struct loop *loop) {
+    driver_task_begins(&loop->driver);
+}
+
+void loop_task_ends(struct loop *loop) {
+    driver_task_ends(&loop->driver);
+}
+
+bool loop_want(struct loop *loop) {
+    return driver_want(&loop->driver);
+}
+
+bool loop_await(struct loop *loop, int64_t until_ms) {
+    int64_t idle_ms;
+    if (!driver_await(&loop->driver, until_ms, &idle_ms)) return false;
+    if (idle_ms > 1) look(loop);
+    return true;
+}
+
+void loop_step(struct loop *loop, int64_t until_ms) {
+    step(loop, until_ms);
+}
+
+void loop_return(struct loop *loop, bool is_back_soon) {
+    driver_return(&loop->driver, is_back_soon);
+}
+
+/* ---- start, stop ---- */
 
 static void free_loop(struct loop *loop) {
     grpc_call_unref(loop->poster);
     grpc_channel_destroy(loop->nowhere);
     grpc_completion_queue_destroy(loop->queue);
     heap_destroy(&loop->timers);
+    driver_destroy(&loop->driver);
     free(loop);
     grpc_shutdown();
     forked_loop_ended();
@@ -99,6 +156,7 @@ static struct loop *make_loop(void) {
     grpc_init();
     heap_init(&loop->timers, &allocator_system);
     list_init(&loop->turns);
+    driver_init(&loop->driver);
     loop->queue = grpc_completion_queue_create_for_next(NULL);
     loop->nowhere = grpc_compat_lame_channel();
     loop->poster = grpc_channel_create_call(loop->nowhere, NULL, GRPC_PROPAGATE_DEFAULTS, loop->queue,
@@ -135,7 +193,9 @@ sw_status loop_start(struct loop **ret_loop, sw_error *error) {
 
 void loop_stop(struct loop *loop) {
     if (!loop) return;
+    driver_stop(&loop->driver);
     grpc_completion_queue_shutdown(loop->queue);
+    driver_post_is_queued(&loop->driver);
     pthread_join(loop->thread, NULL);
     free_loop(loop);
 }
@@ -145,7 +205,7 @@ grpc_completion_queue *loop_queue(struct loop *loop) {
 }
 
 bool loop_is_current(const struct loop *loop) {
-    return pthread_equal(loop->thread, pthread_self());
+    return driver_is_me(&loop->driver);
 }
 
 int64_t loop_now_ms(const struct loop *loop) {
@@ -162,7 +222,10 @@ void loop_batch(grpc_call *call, const grpc_op *ops, size_t count, struct op *op
 }
 
 void loop_post(struct loop *loop, struct op *op) {
+    op->is_post = true;
+    driver_post_begins(&loop->driver);
     loop_batch(loop->poster, NULL, 0, op);
+    driver_post_is_queued(&loop->driver);
 }
 
 static void run_wake(struct op *op, bool ok) {

@@ -1,6 +1,6 @@
-/* The event loop: one thread that drives one completion queue. A tag is a pointer to a `struct op` embedded
- * in its owner; dispatch is one line. Timers run on the same thread. Functions are for the loop's own thread
- * unless they say otherwise. */
+/* The event loop: one thread at a time that drives one completion queue: "the loop's thread", its own or a
+ * caller who borrows it. A tag is a pointer to a `struct op` embedded in its owner; dispatch is one line.
+ * Timers run on the same thread. Functions are for that thread unless they say otherwise. */
 #ifndef STAGEWIRE_TRANSPORT_LOOP_H
 #define STAGEWIRE_TRANSPORT_LOOP_H
 
@@ -15,8 +15,10 @@
 #include "proto/base/heap.h"
 #include "proto/base/list.h"
 
+/* Zeroed before its first use. */
 struct op {
     void (*run)(struct op *op, bool ok);
+    bool is_post; /* the loop's */
 };
 
 /* Zeroed before its first use. */
@@ -30,12 +32,24 @@ struct loop;
 /* Starts grpc (once a process, counted), the queue and the thread. RESOURCE_EXHAUSTED without memory or
  * threads, FAILED_PRECONDITION where loop_forked. */
 sw_status loop_start(struct loop **ret_loop, sw_error *error);
-/* From another thread, when nothing is pending but what ends by itself: shuts the queue down, drains it,
- * joins, frees. Timers that are still set don't run. Takes NULL. */
+/* From another thread, when nothing is pending but what ends by itself: waits for a caller who drives, shuts
+ * the queue down, drains it, joins, frees. Timers that are still set don't run. Takes NULL. */
 void loop_stop(struct loop *loop);
 
+/* Any thread: a task begins and ends, which is something that somebody waits for, or that stands. */
+void loop_task_begins(struct loop *loop);
+void loop_task_ends(struct loop *loop);
+
+/* A caller, whose task has begun and is the only one, does the loop's work itself while it waits (driver.h
+ * says why). It wants to, which keeps the loop from being stopped; waits for its turn, if it is to; and is
+ * then the loop's thread, step by step, until it gives it back. False: it waits as it would otherwise. */
+bool loop_want(struct loop *loop);
+bool loop_await(struct loop *loop, int64_t until_ms);
+void loop_step(struct loop *loop, int64_t until_ms); /* one event, or none until then */
+void loop_return(struct loop *loop, bool is_back_soon);
+
 grpc_completion_queue *loop_queue(struct loop *loop);
-bool loop_is_current(const struct loop *loop); /* any thread */
+bool loop_is_current(const struct loop *loop); /* any thread: whether it is the one that drives it */
 int64_t loop_now_ms(const struct loop *loop);  /* any thread; clock_system's monotonic clock */
 
 /* Any thread: starts a batch whose tag is `op`, which runs on the loop's thread. The batch owns what `ops`

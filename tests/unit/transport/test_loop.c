@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "proto/base/list.h"
+#include "proto/transport/driver.h"
 #include "proto/transport/loop.h"
 #include "tests/support/test.h"
 
@@ -156,6 +157,64 @@ Test(loop, timers_run_in_order_when_they_are_due_and_a_cleared_one_does_not) {
     }
     cr_assert(loop_now_ms(loop) - before >= 30);
     cr_assert(order[0] == 1 && order[1] == 2 && order[2] == 3);
+}
+
+/* ---- callers who drive ---- */
+
+/* With the post the thread comes to see that somebody wants to. */
+static void borrow(void) {
+    struct note note;
+    loop_task_begins(loop);
+    cr_assert(loop_want(loop));
+    post_note(&note);
+    cr_assert(loop_await(loop, CLOCK_NEVER));
+    if (sem_trywait(&note.done) != 0) loop_step(loop, CLOCK_NEVER);
+}
+
+static void give_back(void) {
+    loop_task_ends(loop);
+    loop_return(loop, false);
+}
+
+Test(loop, what_is_posted_while_a_caller_drives_runs_on_the_callers_thread) {
+    struct note note;
+    borrow();
+    post_note(&note);
+    loop_step(loop, CLOCK_NEVER);
+    cr_assert(note.on_loop && note.ok);
+    cr_assert_eq(sem_trywait(&note.done), 0);
+    give_back();
+    cr_assert(!loop_is_current(loop));
+}
+
+Test(loop, what_is_posted_as_a_caller_leaves_runs_at_once) {
+    struct note late, later;
+    borrow();
+    int64_t before = loop_now_ms(loop);
+    post_note(&late);
+    give_back();
+    await_note(&late);
+    borrow();
+    give_back();
+    post_note(&later); /* to who rests */
+    await_note(&later);
+    cr_assert_lt(loop_now_ms(loop) - before, DRIVER_LOOK_EVERY_MS / 2);
+}
+
+static void note_bell(struct loop_timer *timer) {
+    container_of(timer, struct rung, timer)->number = 0;
+}
+
+/* It may be what the caller waits for, and nothing else is to come. */
+Test(loop, a_step_ends_when_a_timer_has_run) {
+    struct rung bell = {.timer.run = note_bell, .number = 1};
+    borrow();
+    loop_timer_set(loop, &bell.timer, loop_now_ms(loop) + 20);
+    while (bell.number != 0) loop_step(loop, CLOCK_NEVER);
+    int64_t before = loop_now_ms(loop);
+    loop_step(loop, before + 20);
+    cr_assert_geq(loop_now_ms(loop) - before, 20, "nor later than it was told to");
+    give_back();
 }
 
 /* ---- turns ---- */

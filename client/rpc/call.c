@@ -59,12 +59,15 @@ static void put(struct sw_call *call) {
 
 /* ---- from the loop ---- */
 
+/* The client stays until it is done: whoever waits relies on that. */
 void call_over(struct sw_call *call) {
+    loop_task_ends(call->client->loop);
     pthread_mutex_lock(&call->lock);
     call->is_done = true;
     if (call->fd >= 0) eventfd_write(call->fd, 1);
     pthread_mutex_unlock(&call->lock);
     pthread_cond_broadcast(&call->over); /* who is woken finds the lock free */
+    client_leave(call->client, &call->member);
     put(call);
 }
 
@@ -82,44 +85,80 @@ static void run_cancel(struct op *op, bool ok) {
 
 /* ---- from the caller ---- */
 
-static void post_begin(struct sw_call *call) {
+static void prepare(struct sw_call *call) {
+    loop_task_begins(call->client->loop);
     call->begin_op.run = run_begin;
-    loop_post(call->client->loop, &call->begin_op);
 }
 
-sw_status call_start(struct sw_call *call, bool with_fd, sw_error *error) {
-    sw_status status = client_check(call->client, error);
-    if (status != SW_OK) return status;
-    if (with_fd) call->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (with_fd && call->fd < 0)
-        return error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE,
-                              "no descriptor for a call: %m; raise the limit (ulimit -n)");
+static void hold_for_loop(struct sw_call *call) {
     atomic_fetch_add(&call->holders, 1);
-    post_begin(call);
-    return SW_OK;
+    prepare(call);
 }
 
 void call_start_alone(struct sw_call *call) {
-    post_begin(call);
+    prepare(call);
+    loop_post(call->client->loop, &call->begin_op);
+}
+
+sw_status call_start(struct sw_call *call, sw_error *error) {
+    sw_status status = client_check(call->client, error);
+    if (status != SW_OK) return status;
+    call->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (call->fd < 0)
+        return error_set_code(error, SW_RESOURCE_EXHAUSTED, SW_REASON_NONE,
+                              "no descriptor for a call: %m; raise the limit (ulimit -n)");
+    hold_for_loop(call);
+    loop_post(call->client->loop, &call->begin_op);
+    return SW_OK;
+}
+
+/* On the loop's thread now: until it is done, or it is time to ask whether to go on. */
+static void drive(struct sw_call *call, struct loop *loop, int64_t until_ms) {
+    while (!sw_call_done(call) && loop_now_ms(loop) < until_ms) loop_step(loop, until_ms);
+    loop_return(loop, !sw_call_done(call));
+}
+
+/* With the lock, as long as it is not done: so the client and the loop are there. */
+static enum waited wait_or_want(struct sw_call *call, struct loop **ret_wanted) {
+    struct loop *loop = call->client->loop;
+    *ret_wanted = loop_want(loop) ? loop : NULL;
+    return *ret_wanted ? WAITED_WOKEN : waiting(&call->over, &call->lock, CLOCK_NEVER);
+}
+
+static enum waited wait(struct sw_call *call) {
+    struct loop *wanted = NULL;
+    enum waited waited = WAITED_WOKEN;
+    pthread_mutex_lock(&call->lock);
+    if (!call->is_done) waited = wait_or_want(call, &wanted);
+    pthread_mutex_unlock(&call->lock);
+    if (!wanted) return waited;
+    int64_t until_ms = waiting_ask_ms();
+    if (loop_await(wanted, until_ms)) drive(call, wanted, until_ms);
+    return !sw_call_done(call) && waiting_ask() ? WAITED_INTERRUPTED : WAITED_WOKEN;
 }
 
 sw_status call_wait(struct sw_call *call, sw_error *error) {
-    sw_status status = client_check(call->client, error);
+    sw_status status = sw_call_done(call) ? SW_OK : client_check(call->client, error);
     if (status != SW_OK) return status;
     enum waited waited = WAITED_WOKEN;
-    pthread_mutex_lock(&call->lock);
-    while (!call->is_done && waited != WAITED_INTERRUPTED)
-        waited = waiting(&call->over, &call->lock, CLOCK_NEVER);
-    bool is_done = call->is_done;
-    pthread_mutex_unlock(&call->lock);
-    if (!is_done) return waiting_interrupted(error);
+    while (!sw_call_done(call) && waited != WAITED_INTERRUPTED) waited = wait(call);
+    if (!sw_call_done(call)) return waiting_interrupted(error);
     if (call->error.code != SW_OK && error) *error = call->error;
     return call->error.code;
 }
 
 sw_status call_run(struct sw_call *call, sw_error *error) {
-    sw_status status = call_start(call, false, error);
-    return status == SW_OK ? call_wait(call, error) : status;
+    sw_status status = client_check(call->client, error);
+    if (status != SW_OK) return status;
+    struct loop *loop = call->client->loop;
+    hold_for_loop(call);
+    if (loop_want(loop) && loop_await(loop, 0)) {
+        client_call_begin(call);
+        drive(call, loop, waiting_ask_ms());
+    } else {
+        loop_post(loop, &call->begin_op);
+    }
+    return call_wait(call, error);
 }
 
 int sw_call_fd(const sw_call *call) {

@@ -91,15 +91,16 @@ sw_status call_init(struct sw_call *call, const struct call_ops *ops, sw_client 
 /* Undoes call_init: for the ops' `destroy`. Others end a call with sw_call_destroy, started or not. */
 void call_fini(struct sw_call *call);
 
-/* Hands it to the loop. With `with_fd` there is a descriptor to wait on: RESOURCE_EXHAUSTED if none is to be
- * had. client_check. With an error it was not started. */
-sw_status call_start(struct sw_call *call, bool with_fd, sw_error *error);
+/* Hands it to the loop; there is a descriptor to wait on: RESOURCE_EXHAUSTED if none is to be had.
+ * client_check. With an error it was not started. */
+sw_status call_start(struct sw_call *call, sw_error *error);
 /* The same for a call that nobody waits for: it frees itself. On the loop's thread or any other. */
 void call_start_alone(struct sw_call *call);
-/* Waits for the end; the status it ended with. CANCELLED if the wait was interrupted: it may be under way
- * still, and its owner destroys it next. */
+/* Waits for the end, by doing the loop's work where nobody else needs it; the status it ended with. CANCELLED
+ * if the wait was interrupted: it may be under way still, and its owner destroys it next. */
 sw_status call_wait(struct sw_call *call, sw_error *error);
-/* call_start, call_wait: for owners that are destroyed next, in either case, by sw_call_destroy. */
+/* Both for a call that nobody but its caller waits for, with no descriptor: for owners that are destroyed
+ * next, in either case, by sw_call_destroy. */
 sw_status call_run(struct sw_call *call, sw_error *error);
 
 /* Loop's thread: ends the attempt that is under way, and the call with this error. */

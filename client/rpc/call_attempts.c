@@ -11,7 +11,6 @@
 static void finish(struct sw_call *call) {
     loop_timer_clear(call->client->loop, &call->again_timer);
     if (call->ops->done) call->ops->done(call, &call->error);
-    client_leave(call->client, &call->member);
     call_over(call);
 }
 

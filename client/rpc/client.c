@@ -165,8 +165,9 @@ sw_status client_check(const sw_client *client, sw_error *error) {
         return error_set_code(error, SW_FAILED_PRECONDITION, SW_REASON_NONE,
                               "this process was forked after the client was opened; exec, or fork before");
     if (loop_is_current(client->loop))
-        return error_set_code(error, SW_FAILED_PRECONDITION, SW_REASON_NONE,
-                              "a release function runs on the clients' thread and may not call one of them");
+        return error_set_code(
+            error, SW_FAILED_PRECONDITION, SW_REASON_NONE,
+            "a release function runs where the clients' work is done and may not call one of them");
     return SW_OK;
 }
 

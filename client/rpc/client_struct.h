@@ -49,7 +49,7 @@ struct sw_client {
 };
 
 /* Whether this thread of this process may use it at all: FAILED_PRECONDITION in a forked child, and on the
- * clients' own thread (a buffer's release function), which would wait for itself. Any thread. */
+ * thread that drives them (a buffer's release function), which would wait for itself. Any thread. */
 sw_status client_check(const sw_client *client, sw_error *error);
 
 /* The deadline of a call that begins now: `timeout_ms`, or where it is 0 the client's. INVALID_ARGUMENT if it

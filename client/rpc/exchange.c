@@ -116,7 +116,7 @@ sw_status sw_client_exchange(sw_client *client, const sw_exchange *exchange, sw_
     sw_call *call;
     sw_status status = make(client, exchange, &call, error);
     if (status != SW_OK) return status;
-    status = call_start(call, false, error);
+    status = call_run(call, error);
     if (status == SW_OK) status = sw_call_finish_object(call, ret_object, error);
     sw_call_destroy(call);
     return status;

@@ -3,7 +3,7 @@
 #include "proto/base/error.h"
 
 sw_status finish_start(sw_call *call, sw_call **ret_call, sw_error *error) {
-    sw_status status = call_start(call, true, error);
+    sw_status status = call_start(call, error);
     if (status == SW_OK)
         *ret_call = call;
     else

@@ -115,7 +115,7 @@ sw_status sw_client_get_metrics(sw_client *client, const sw_pull *pull, sw_metri
     sw_call *call;
     sw_status status = make(client, pull, &call, error);
     if (status != SW_OK) return status;
-    status = call_start(call, false, error);
+    status = call_run(call, error);
     if (status == SW_OK) status = sw_call_finish_metrics(call, ret_metrics, error);
     sw_call_destroy(call);
     return status;

@@ -287,7 +287,7 @@ static sw_status get(sw_client *client, const sw_pull *pull, const sw_tensor_req
     sw_call *call;
     sw_status status = make(client, pull, requests, count, manifest_only, &call, error);
     if (status != SW_OK) return status;
-    status = call_start(call, false, error);
+    status = call_run(call, error);
     if (status == SW_OK) status = sw_call_finish_tensors(call, ret_tensors, error);
     sw_call_destroy(call);
     return status;

@@ -44,6 +44,7 @@ static void go(struct held *held) {
         say_cancelled(held, &error);
         end_with(held, &error);
     }
+    loop_task_ends(held->client->loop);
     pthread_mutex_lock(&held->lock);
     held->is_gone = true;
     pthread_cond_broadcast(&held->changed);
@@ -270,6 +271,7 @@ sw_status held_open(struct held *held, const struct held_ops *ops, sw_client *cl
     held->close_op.run = run_close;
     pthread_mutex_init(&held->lock, NULL);
     waiting_init(&held->changed);
+    loop_task_begins(client->loop);
     loop_post(client->loop, &held->begin_op);
     status = wait_until_it_stands(held, error);
     if (status != SW_OK) held_close(held);

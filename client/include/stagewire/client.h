@@ -1,9 +1,10 @@
 /* Pulling from an endpoint, and publishing to one that stands beside the trainer.
  *
- * A client is one connection to one endpoint and one thread that drives it. All functions may be called from
- * any thread; a `sw_call` or `sw_watch` is used by one thread at a time, but for sw_call_cancel. Every
- * blocking call has a deadline. What can be answered is in the README's table and stagewire/status.h: no pull
- * hangs, and none gets a made-up value.
+ * A client is one connection to one endpoint. A thread of the library drives all clients of the process; a
+ * caller that waits for the only thing under way does that thread's work meanwhile, and wakes nobody. All
+ * functions may be called from any thread; a `sw_call` or `sw_watch` is used by one thread at a time, but for
+ * sw_call_cancel. Every blocking call has a deadline. What can be answered is in the README's table and
+ * stagewire/status.h: no pull hangs, and none gets a made-up value.
  *
  * The client retries UNAVAILABLE (without a reason of stagewire's, or with SHUTTING_DOWN), and what an
  * endpoint that ends has cut off, with backoff and jitter until the deadline, where the last error stands. An
@@ -17,7 +18,7 @@
  *   CANCELLED                     sw_call_cancel, sw_interrupt_set, or the client was closed
  *   RESOURCE_EXHAUSTED            no memory, or no descriptor, on this side
  *   FAILED_PRECONDITION           in a child after fork(), which must not use the client; and from a buffer's
- *                                 release function, which may run on the clients' thread
+ *                                 release function, which runs where the clients' work is done
  *
  * malloc belongs to the program. With the first client the library frees 8 MiB that were never touched, from
  * which glibc learns to keep what gRPC reads into. A program that sets malloc itself ends that learning, and

@@ -128,8 +128,7 @@ bool driver_await(struct driver *driver, int64_t until_ms, int64_t *ret_idle_ms)
 }
 
 static bool is_idle(const struct driver *driver, bool is_back_soon) {
-    if (is_back_soon) return atomic_load(&driver->tasks) <= 1;
-    return atomic_load(&driver->tasks) == 0 && atomic_load(&driver->posts) == 0;
+    return atomic_load(&driver->tasks) <= (is_back_soon ? 1u : 0u) && atomic_load(&driver->posts) == 0;
 }
 
 void driver_return(struct driver *driver, bool is_back_soon) {

@@ -73,8 +73,8 @@ static long loops_waits(void) {
 
 Test(waiting_alone, pulls_one_after_the_other_wake_no_thread_of_the_client) {
     pull(b.client);
+    while (loops_waits() == 0) usleep(1000); /* it has begun */
     long before = loops_waits();
-    cr_assert_gt(before, 0);
     for (int i = 0; i < PULLS; i++) pull(b.client);
     cr_assert_lt(loops_waits() - before, PULLS / 10, "%ld waits for %d pulls", loops_waits() - before, PULLS);
 }

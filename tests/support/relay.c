@@ -330,7 +330,9 @@ static int until_due(const struct relay *relay) {
     return due == INT64_MAX ? -1 : (int)(due - now);
 }
 
+/* What was asked of the relay while it waited counts: what is stalled since then moves no more. */
 static void move(struct relay *relay, const struct pollfd *polls, unsigned count) {
+    int64_t now = now_ms();
     for (unsigned i = 2; i < count; i++) {
         struct connection *connection = &relay->connections[(i - 2) / POLLS_A_CONNECTION];
         unsigned side = (i - 2) % POLLS_A_CONNECTION;
@@ -338,9 +340,10 @@ static void move(struct relay *relay, const struct pollfd *polls, unsigned count
             if (polls[i].revents && connection->shadow >= 0) discard(connection);
             continue;
         }
-        if ((polls[i].events & POLLIN) && (polls[i].revents & (POLLIN | POLLHUP | POLLERR)))
+        short still = polls[i].events & wanted(relay, connection, (enum relay_way)side, now);
+        if ((still & POLLIN) && (polls[i].revents & (POLLIN | POLLHUP | POLLERR)))
             fill(relay, connection, (enum relay_way)side);
-        if (polls[i].revents & (POLLOUT | POLLERR)) drain(&connection->ways[!side]);
+        if (polls[i].revents & ((still & POLLOUT) | POLLERR)) drain(&connection->ways[!side]);
     }
 }
 
@@ -376,7 +379,7 @@ static void *run(void *context) {
         move(relay, polls, count);
         half_close(relay);
         drop_ended(relay);
-        if (polls[1].revents) admit(relay);
+        if (polls[1].revents && !relay->ignores) admit(relay);
     }
     pthread_mutex_unlock(&relay->lock);
     while (relay->open > 0) drop(relay, relay->open - 1);

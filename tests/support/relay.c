@@ -376,7 +376,7 @@ static void *run(void *context) {
         pthread_mutex_lock(&relay->lock);
         eventfd_t ignored;
         if (polls[0].revents) eventfd_read(relay->wake, &ignored);
-        move(relay, polls, count);
+        if (!relay->cuts_all && !relay->resets_all) move(relay, polls, count);
         half_close(relay);
         drop_ended(relay);
         if (polls[1].revents && !relay->ignores) admit(relay);

@@ -1,7 +1,5 @@
 #include "proto/transport/driver.h"
 
-#include <stddef.h>
-
 #include "proto/base/clock.h"
 #include "proto/base/waiting.h"
 

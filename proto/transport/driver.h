@@ -54,7 +54,7 @@ bool driver_await(struct driver *driver, int64_t until_ms, int64_t *ret_idle_ms)
 /* `is_back_soon`: its task is not over. */
 void driver_return(struct driver *driver, bool is_back_soon);
 
-/* Waits until no caller wants to drive; none will any more. */
+/* Waits until no caller wants to drive. None may come any more. */
 void driver_stop(struct driver *driver);
 
 /* Whether it is this thread that drives. */

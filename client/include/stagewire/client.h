@@ -18,7 +18,7 @@
  *   CANCELLED                     sw_call_cancel, sw_interrupt_set, or the client was closed
  *   RESOURCE_EXHAUSTED            no memory, or no descriptor, on this side
  *   FAILED_PRECONDITION           in a child after fork(), which must not use the client; and from a buffer's
- *                                 release function, which runs where the clients' work is done
+ *                                 release function, which may run where the clients' work is done
  *
  * malloc belongs to the program. With the first client the library frees 8 MiB that were never touched, from
  * which glibc learns to keep what gRPC reads into. A program that sets malloc itself ends that learning, and
